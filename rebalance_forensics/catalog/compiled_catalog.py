@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -24,6 +25,9 @@ _RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-(\d+)\.(\d+)(?:\.\d+)?)?")
 _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 
 
+_REMEMBERED = 4096
+_SHORT = 256
+"""Characters; a reason repeats and is short, a stack trace is neither."""
 LEAST_OF_A_TEXT = 2
 LEAST_TO_BE_SURE = 9
 """So many letters of a text of Kafka's own tell that it is one, and which."""
@@ -87,7 +91,7 @@ def type_names(fragments: Iterable[str], errors: Mapping[str, Mapping[str, Seque
 def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[str, FieldValue]]:
     index = Index((program, program) for program in programs)
 
-    def read(text: str) -> dict[str, FieldValue]:
+    def looked_up(text: str) -> dict[str, FieldValue]:
         likely = index.candidates(text)
         for loosely in (False, True):
             for program in likely:
@@ -95,7 +99,8 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
                     return fields if program.words else fields | _begun(text, program, programs)
         raise ValueError(text)
 
-    return read
+    of_short = lru_cache(_REMEMBERED)(looked_up)
+    return lambda text: of_short(text) if len(text) <= _SHORT else looked_up(text)
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:

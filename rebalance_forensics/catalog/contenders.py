@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise, zip_longest
+from itertools import takewhile, zip_longest
 from typing import NamedTuple, TypeVar
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
@@ -15,7 +16,7 @@ from rebalance_forensics.catalog.speakers import simple_name
 _REMEMBERED = 4096
 
 
-class _Contender(NamedTuple):
+class Contender(NamedTuple):
     """A template, and what a text of it has: how it begins, and the longest words after that."""
 
     entry: Entry
@@ -25,7 +26,20 @@ class _Contender(NamedTuple):
     lead: str
 
 
-P = TypeVar("P", _Contender, tuple[Entry, str])
+@dataclass(eq=False, slots=True)
+class _Behind:
+    """What is known of messages behind some prefixes of one logger."""
+
+    sieves: tuple[Sieve[Entry], ...]
+    """Of each stage, the templates that may spell its prefix out."""
+    prefixes: int
+    kind: str | None
+    logger: str | None
+    by_leads: dict[tuple[str, ...], Sequence[Contender]] = field(default_factory=dict)
+    """By how the message begins: the templates to try, the best first."""
+
+
+P = TypeVar("P", Contender, tuple[Entry, str])
 
 
 class Contenders:
@@ -36,24 +50,20 @@ class Contenders:
         self._dressed = Index((entry, entry.program) for entry in entries if entry.dressed)
         self._behind = lru_cache(_REMEMBERED)(self._all_behind)
         self._same: dict[tuple[int, ...], Sieve[Entry]] = {}
-        self._by_beginning = lru_cache(_REMEMBERED)(self._all_by_beginning)
+        self._after = lru_cache(_REMEMBERED)(self._all_after)
+        self._by_beginning = lru_cache(_REMEMBERED)(_Behind)
 
-    def leading(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        """Those that are found by how the message begins, with the text that they are tried on."""
-        *prefixed, text = stages = peeled.stages
+    def leading(self, peeled: Peeled, logger: str | None) -> Sequence[Contender]:
+        """Those that are found by how the message begins; each is still to be held against its stage."""
+        text = peeled.stages[-1]
         if not text or text.startswith(OPENINGS):
-            return []  # of a prefix that nobody knows the beginning says too little
-        sieves: tuple[Sieve[Entry], ...] = ()
-        for stage, inner in pairwise(stages):
-            if not stage.startswith(OPENINGS):
-                break
-            sieves = (*sieves, self._behind(stage[: -len(inner)]))
+            return ()  # of a prefix that nobody knows the beginning says too little
+        found = self._after(peeled.prefixes, peeled.kind, logger)
         leads = self.bare.leads_of(text)
-        return [
-            (entry, stage)
-            for entry, at, needle, lead in self._by_beginning(leads, sieves, len(prefixed), peeled.kind, logger)
-            if needle in (stage := stages[at]) and stage.startswith(lead)
-        ]
+        known = found.by_leads.get(leads)
+        if known is None:
+            known = found.by_leads[leads] = self._all_by_beginning(leads, found)
+        return known
 
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that fit the prefixes, and those that spell prefixes out."""
@@ -70,17 +80,20 @@ class Contenders:
         sieve = self._dressed.beginning_with(prefix)
         return self._same.setdefault(tuple(order for order, *_ in sieve.places), sieve)
 
-    def _all_by_beginning(
-        self, leads: Sequence[str], sieves: Sequence[Sieve[Entry]], prefixes: int, kind: str | None, logger: str | None
-    ) -> list[_Contender]:
-        found = _at(prefixes, self.bare.led_by(leads))
-        for stage, sieve in enumerate(sieves):
+    def _all_after(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Behind:
+        """What is found behind such prefixes; one object for all that differ in their ids only."""
+        spelled = takewhile(lambda prefix: prefix.startswith(OPENINGS), prefixes)
+        return self._by_beginning(tuple(map(self._behind, spelled)), len(prefixes), kind, logger)
+
+    def _all_by_beginning(self, leads: Sequence[str], after: _Behind) -> Sequence[Contender]:
+        found = _at(after.prefixes, self.bare.led_by(leads))
+        for stage, sieve in enumerate(after.sieves):
             found += _at(stage, sieve.places)
-        return _preferred(found, kind, logger)
+        return _preferred(found, after.kind, after.logger)
 
 
-def _at(stage: int, places: Iterable[Place[Entry]]) -> list[_Contender]:
-    return [_Contender(entry, stage, needle, lead) for _, entry, needle, lead in places]
+def _at(stage: int, places: Iterable[Place[Entry]]) -> list[Contender]:
+    return [Contender(entry, stage, needle, lead) for _, entry, needle, lead in places]
 
 
 def _preferred(found: list[P], kind: str | None, logger: str | None) -> list[P]:

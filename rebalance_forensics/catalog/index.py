@@ -49,6 +49,19 @@ class Sieve(Generic[T]):
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 
+    def lets_through(self, text: str) -> bool:
+        """Whether the text has the needle and the lead of any place."""
+        if not self._by_word or len(text) > _MANY_WORDS:
+            return any(needle in text and text.startswith(lead) for _, _, needle, lead in self.places)
+        for _, _, needle, lead in self._wordless:
+            if needle in text and text.startswith(lead):
+                return True
+        words = text.split()
+        if self._by_word.keys().isdisjoint(words):
+            return False
+        told = (place for word in words if (places := self._by_word.get(word)) is not None for place in places)
+        return any(needle in text and text.startswith(lead) for _, _, needle, lead in told)
+
 
 class Index(Generic[T]):
     """Things with programs, found by the words of those."""
@@ -79,9 +92,14 @@ class Index(Generic[T]):
 
     def leads_of(self, text: str) -> tuple[str, ...]:
         """The beginnings of a text that things are found by: few, whatever ids come right behind them."""
-        return tuple(
-            [text[:width] for width, table in self._by_opening.get(text[:_OPENING], ()) if text[:width] in table]
-        )
+        tables = self._by_opening.get(text[:_OPENING])
+        if tables is None:
+            return ()
+        if len(tables) > 1:
+            return tuple([text[:width] for width, table in tables if text[:width] in table])
+        width, table = tables[0]
+        lead = text[:width]
+        return (lead,) if lead in table else ()
 
     def led_by(self, leads: Sequence[str]) -> list[Place[T]]:
         """The places found by how a text begins, by its `leads_of`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import get_args
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog import bare_messages, cache
+from rebalance_forensics.catalog import bare_messages
+from rebalance_forensics.catalog.cache import compiled, key_of
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry, Release
 from rebalance_forensics.catalog.contenders import Contenders
 from rebalance_forensics.catalog.cut_messages import CutMessages
@@ -48,8 +49,8 @@ class Catalog:
     def load(cls, extra: Sequence[Path] = ()) -> Catalog:
         """The shipped patterns and those in the directories given; compiled once, kept by the hash of the files."""
         files = pattern_files([shipped_patterns(), *extra])
-        key = cache.key_of(files)
-        return cls(cache.compiled(files, key), key=key)
+        key = key_of(files)
+        return cls(compiled(files, key), key=key)
 
     def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
         """The pattern that says most of the message itself; None where no pattern knows it."""
@@ -183,11 +184,14 @@ class Catalog:
 
     def _leading(self, peeled: Peeled, logger: str | None) -> Match | None:
         """The winner, where how the message begins tells it: most messages need no look at anything else."""
-        for entry, stage in self._contenders.leading(peeled, logger):
+        stages = peeled.stages
+        for entry, at, needle, lead in self._contenders.leading(peeled, logger):
+            stage = stages[at]
+            if needle not in stage or not stage.startswith(lead):
+                continue
             fields = entry.program.read(stage, self._types)
             if fields is not None and (match := _match(entry, fields, peeled)) is not None:
-                text = peeled.bare
-                return None if self._rivals_of(entry).through(text, words_of(text)) else match
+                return None if self._rivals_of(entry).lets_through(stages[-1]) else match
         return None
 
     def _rivals_of(self, entry: Entry) -> Sieve[Entry]:
@@ -240,20 +244,20 @@ def _undressed(message: str) -> Iterator[Peeled]:
 
 
 def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
-    said = dict(peeled.said)
+    said = peeled.said
     group = fields.get("group") or said.get("group")
     own = _own_fields(entry.event, fields, said) if entry.event else dict(fields)
     if own is None:
         return None
-    words = {
-        name: value for name in SPEAKER_FIELDS & fields.keys() - own.keys() if (value := fields[name]) not in (None, "")
-    }
+    if not SPEAKER_FIELDS.isdisjoint(fields):
+        names = SPEAKER_FIELDS & fields.keys() - own.keys()
+        said = {**said} | {name: value for name in names if (value := fields[name]) not in (None, "")}
     return Match(
         pattern=entry.pattern,
         event=entry.event,
         fields=own,
         group=str(group) if group else None,
-        speaker=speaker_of(said | words, peeled.role or _role(entry.pattern)),
+        speaker=speaker_of(said, peeled.role or _role(entry.pattern)),
         weight=entry.weight,
         dressed=entry.dressed or peeled.kind is not None,
         since=entry.releases[0] if entry.releases is not None else None,
@@ -265,9 +269,11 @@ def _own_fields(
 ) -> dict[str, FieldValue] | None:
     """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
     hints = coercers(event)
-    told = {**said, **fields}
+    told = fields
+    if not hints.keys().isdisjoint(said):
+        told = {**said, **fields}
     if "offsets_partition" in said:
-        told.setdefault("partition", said["offsets_partition"])
+        told = {"partition": said["offsets_partition"], **told}
     own: dict[str, FieldValue] = {}
     for name, value in told.items():
         if value is None or (coerced := hints.get(name)) is None:
@@ -283,6 +289,7 @@ _ROLES = frozenset(get_args(Role))
 _ROLE_OF_FOLDER: Mapping[str, Role] = {"schema-registry": "schema-registry", "client": "unknown", "process": "unknown"}
 
 
+@cache
 def _role(pattern: str) -> Role:
     folder = pattern.partition("/")[0]
     known: Role = folder if folder in _ROLES else "other"  # type: ignore[assignment]  # checked against Role's own words

@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.events.base import Role
 
 
-class SpeakerWords(Struct, frozen=True, kw_only=True):
+class SpeakerWords(Struct, frozen=True, kw_only=True, cache_hash=True):
     """What prefixes say about the speaker; see events.base.Speaker for the words."""
 
     role: Role = "unknown"
@@ -32,6 +32,8 @@ class Peeled(Struct, frozen=True):
     role: Role | None
     kind: str | None
     """What the innermost prefix is: Consumer, GroupCoordinator, stream-thread, task, …"""
+    prefixes: tuple[str, ...] = ()
+    """What was peeled off each stage to leave the next."""
 
     @property
     def bare(self) -> str:
@@ -112,6 +114,7 @@ _INTEGERS = frozenset({"broker", "offsets_partition"})
 _LONGEST_INTEGER = len(str(-(2**31)))
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
 _MOST = 6
+_NOTHING_SAID: Mapping[str, FieldValue] = {}
 
 
 def _by_opening() -> dict[str, tuple[tuple[Role | None, regex.Pattern[str]], ...]]:
@@ -128,15 +131,31 @@ OPENINGS = ("[", "stream-", "standby-task [", "global-stream-thread [", "state-u
 
 def peel(message: str) -> Peeled:
     """Take off every prefix known to us, outermost first; an unknown one stays."""
-    stages: list[str] = [message]
-    said: dict[str, FieldValue] = {}
-    role: Role | None = None
-    kind: str | None = None
-    while len(stages) <= _MOST and (found := _first(stages[-1])) is not None:
+    outermost = _first(message)
+    if outermost is None:
+        return Peeled((message,), _NOTHING_SAID, None, None)
+    rest = message[outermost.length :]
+    inner = _first(rest)
+    if inner is None:
+        prefixes = (message[: outermost.length],)
+        return Peeled((message, rest), outermost.words, outermost.role, outermost.kind, prefixes)
+    return _peeled_on(message, rest, outermost, inner)
+
+
+def _peeled_on(message: str, rest: str, outermost: _Found, inner: _Found) -> Peeled:
+    """The same where more than one prefix stands before the message."""
+    stages: list[str] = [message, rest]
+    prefixes = [message[: outermost.length]]
+    said, role, kind = dict(outermost.words), outermost.role, outermost.kind
+    found: _Found | None = inner
+    while found is not None:
         said |= found.words
         role, kind = found.role or role, found.kind
-        stages.append(stages[-1][found.length :])
-    return Peeled(tuple(stages), said, role, kind)
+        prefixes.append(rest[: found.length])
+        rest = rest[found.length :]
+        stages.append(rest)
+        found = _first(rest) if len(stages) <= _MOST else None
+    return Peeled(tuple(stages), said, role, kind, tuple(prefixes))
 
 
 _CUT_CLIENT = regex.compile(
@@ -178,11 +197,11 @@ def _first(message: str) -> _Found | None:
         return _Found(match.end(), {"group": match["group"]}, "other", "ruby-kafka")
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
         return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
-    if "SRMSG18" in message[1:200] and (match := _SMALLRYE.match(message)):
+    if message.find("SRMSG18", 1, 200) > 0 and (match := _SMALLRYE.match(message)):
         return _Found(match.end(), {}, None, "smallrye")
-    if "#" in message[:160] and (match := _RDKAFKA.match(message)):
+    if message.find("#", 0, 160) >= 0 and (match := _RDKAFKA.match(message)):
         return _Found(match.end(), match.groupdict(), "other", "librdkafka")
-    if "[thrd:" in message[:200] and (match := _RDKAFKA_THREAD.match(message)):
+    if message.find("[thrd:", 0, 200) >= 0 and (match := _RDKAFKA_THREAD.match(message)):
         return _Found(match.end(), _words(match.groupdict()), "other", "librdkafka")
     return None
 

@@ -59,8 +59,11 @@ class Program:
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
-        groups = self._fullmatch(text, loosely=loosely)
-        return None if groups is None else self.filled(groups, types)
+        if loosely or len(text) > _SHORT or self.cuts[0] > _FEW_CUTS:
+            groups = self._fullmatch(text, loosely=loosely)
+            return None if groups is None else self.filled(groups, types)
+        match = self._strict(text)
+        return None if match is None else self.filled(match.groups(), types)
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
         """The fields that some of the groups fill; None where one of them cannot be read."""
@@ -95,9 +98,12 @@ class Program:
         return Automaton(self.loose or "")
 
     def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
-        merged: dict[str, FieldValue] = dict(self.constants)
+        known = self._readers
+        if known is None or known[0] is not types:
+            known = self._readers = (types, self._readers_with(types))
+        merged: dict[str, FieldValue] = self.constants
         own: dict[str, FieldValue] = {}
-        for (name, read), text in zip(self._readers_with(types), groups, strict=True):
+        for (name, read), text in zip(known[1], groups, strict=True):
             if text is None:
                 continue
             if read is None:
@@ -105,7 +111,7 @@ class Program:
                 continue
             value = read(text)
             if isinstance(value, dict):
-                merged |= value
+                merged = merged | value
                 value = value.get(name, text)
             if name != IGNORED:
                 own[name] = value
@@ -113,11 +119,8 @@ class Program:
 
     def _readers_with(self, types: Types) -> tuple[_Reader, ...]:
         """The name of each hole and what reads it, None where its text is its value."""
-        if self._readers is None or self._readers[0] is not types:
-            readers = ((name, type_named(kind, types).read) for name, kind in self.holes)
-            plain = tuple((name, None if read is str and name != IGNORED else read) for name, read in readers)
-            self._readers = (types, plain)
-        return self._readers[1]
+        readers = ((name, type_named(kind, types).read) for name, kind in self.holes)
+        return tuple((name, None if read is str and name != IGNORED else read) for name, read in readers)
 
 
 def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, FieldValue]) -> Program:

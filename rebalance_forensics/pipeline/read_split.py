@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import is_kafkas
@@ -31,6 +32,7 @@ from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 REMEMBERED = 4096
+_NOT_ASKED = object()
 _MARKS = frozenset({"grep", "indented", "quoted"})
 """What a person puts around lines; colours are nobody's, every other envelope is that of a collector."""
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -203,11 +205,12 @@ class _Remembered:
     def match(self, record: LogRecord) -> Match | None:
         """What the catalog says of a record."""
         key = record.message, record.logger
-        if key not in self._answers:
+        answer = self._answers.get(key, _NOT_ASKED)
+        if answer is _NOT_ASKED:
             if len(self._answers) >= REMEMBERED:
                 self._answers.clear()
-            self._answers[key] = self._looked_up(record)
-        return self._answers[key]
+            answer = self._answers[key] = self._looked_up(record)
+        return cast("Match | None", answer)
 
     def _looked_up(self, record: LogRecord) -> Match | None:
         """In a paste, or where somebody left something out, a message may begin and end anywhere."""

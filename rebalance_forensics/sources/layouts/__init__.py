@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from types import ModuleType
 
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
@@ -12,6 +13,7 @@ from rebalance_forensics.sources.layouts.header_remainder import without_heading
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 UNKNOWN = "unknown"
+Reader = Callable[[str], Parsed | None]
 
 
 @cache
@@ -44,7 +46,15 @@ def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
     return None
 
 
+def reader(name: str) -> Reader:
+    """What reads the records of one layout; of one that nobody knows it reads none."""
+    layout = by_name().get(name)
+    return partial(_whole, layout) if layout is not None else lambda text: None  # noqa: ARG005 - as all readers
+
+
 def _whole(layout: Layout, text: str) -> Parsed | None:
     """What a layout reads, and what it leaves of the header; librdkafka's lines in its own wording."""
     parsed = layout.parse(text)
-    return unwrapped(without_heading(parsed)) if parsed and isinstance(layout, TextLayout) else parsed
+    if parsed is None or not isinstance(layout, TextLayout):
+        return parsed
+    return unwrapped(without_heading(parsed))

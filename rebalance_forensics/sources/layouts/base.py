@@ -157,7 +157,7 @@ class TextLayout(Struct, frozen=True, kw_only=True):
             return None
         parts = match.groupdict()
         told = parts.get if len(parts) <= _PLAIN_GROUPS else partial(_branch, parts)
-        time = told("time")
+        time, thread = told("time"), told("thread")
         stamp = read_stamp(time) if time else None
         if time and stamp is None:
             return None
@@ -166,7 +166,7 @@ class TextLayout(Struct, frozen=True, kw_only=True):
                 stamp=stamp,
                 level=level_of(told("level")),
                 logger=told("logger"),
-                thread=(told("thread") or "").strip() or None,
+                thread=(thread.strip() or None) if thread else None,
                 message=parts["message"] or "",
             )
         )

@@ -28,8 +28,10 @@ _THREAD = re.compile(
 def _finish(parsed: Parsed) -> Parsed:
     """Take the logger off the end and a thread off the front."""
     done = logger_in_parentheses(parsed)
-    if thread := _THREAD.match(done.message):
-        return replace(done, thread=thread["thread"], message=done.message[thread.end() :])
+    message = done.message
+    behind = message.find("]") + 1
+    if message[:1] == "[" and message[behind : behind + 1] == " " and (thread := _THREAD.match(message)):
+        return replace(done, thread=thread["thread"], message=message[thread.end() :])
     return done
 
 

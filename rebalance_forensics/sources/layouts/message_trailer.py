@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -34,14 +36,35 @@ def _cut(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
     return Parsed(stamp=parsed.stamp, level=parsed.level, logger=parts["logger"], thread=thread, message=message)
 
 
+class _Ending(NamedTuple):
+    """How a line ends: with a logger, a thread beside it, and blanks behind them."""
+
+    logger: str | None
+    thread: str | None
+    behind: str
+
+
+@lru_cache(maxsize=4096)
+def _ending(text: str) -> _Ending | None:
+    """The end of a line from its last parenthesis on: few loggers write a log."""
+    found = _LOGGER.match(text)
+    return None if found is None else _Ending(found["logger"], found["thread"], text[found.end() :])
+
+
 def logger_in_parentheses(parsed: Parsed) -> Parsed:
     """Take `(org.apache.kafka.X:123) [thread] - mdc` off the message; a stack trace may follow it."""
     message = parsed.message
     if "\n" not in message:
         # One line: the logger is what the last parenthesis opens.
         at = message.rfind(" (")
-        if at >= 0 and (found := _LOGGER.match(message, at)):
-            return _cut(parsed, found)
+        if at >= 0 and (ended := _ending(message[at:])):
+            return Parsed(
+                stamp=parsed.stamp,
+                level=parsed.level,
+                logger=ended.logger,
+                thread=ended.thread or parsed.thread,
+                message=message[:at] + ended.behind,
+            )
     return _ended(_cut(parsed, found := _LOGGER.search(message)), found)
 
 

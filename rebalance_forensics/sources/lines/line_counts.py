@@ -60,10 +60,6 @@ class SplitCounts:
     """Where the record starts that was looked at last."""
     _spoiled: dict[str, Spoiled] = field(default_factory=dict)
 
-    def saw(self, at: EpochMs | None, offset: int) -> None:
-        """Note the time of the record at an offset."""
-        self.times.saw(at, offset)
-
     def add(self, other: SplitCounts) -> None:
         """Take in what was counted of lines in which no record was looked for."""
         self.bytes += other.bytes

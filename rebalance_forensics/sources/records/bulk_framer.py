@@ -197,7 +197,7 @@ class BulkFramer:
 
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The records of a block that hold a hit, whole."""
-        done, number = first, self._lines + 1
+        done, counted, number = first, 0, self._lines + 1
         for hit in self.relevant(data):
             if hit < done:
                 continue
@@ -206,13 +206,19 @@ class BulkFramer:
             start = self._record_start(data, hit, done)
             if start >= owned:
                 return
-            framed = self._framed(offset, data, start, number + self._line_starts.newlines_before(start))
-            done = self._complete(framed, data, start, stop)
+            number += data.count(b"\n", counted, start)
+            counted = start
+            behind = data.find(b"\n", start) + 1 or len(data)
+            framed = Framed(offset + start, number, Line(text=text_of(data[start:behind])))
+            alone = behind < stop and _DATED.match(data, behind)
+            done = behind if alone else self._complete(framed, data, start, stop)
             yield framed
 
     def _record_start(self, data: bytes, hit: int, lowest: int) -> int:
         """The header of the record around a hit."""
         at = data.rfind(b"\n", lowest, hit) + 1 or lowest
+        if at == lowest or _DATED.match(data, at):
+            return at
         stop = data.find(b"\n", hit) + 1 or len(data)
         while at > lowest and not self._is_header(data, at, stop):
             at, stop = max(data.rfind(b"\n", 0, at - 1) + 1, lowest), at

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.records import LogRecord, Origin
@@ -28,15 +29,14 @@ Place = tuple[int, int]
 """Byte offset and line number of a line."""
 
 
-@dataclass(slots=True)
-class Framed:
+class Framed(Struct):
     """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
 
     offset: int
     number: int
     line: Line
-    more: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    more: list[str] = []
+    places: list[Place] = []
     size: int = 0
 
     def text(self) -> str:
@@ -83,10 +83,12 @@ class Recorder:
     counts: SplitCounts
     _clock: Clock = field(init=False)
     _peeler: Peeler = field(init=False)
+    _reader: layouts.Reader = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
         self._clock = Clock(self.profile)
         self._peeler = Peeler(self.profile)
+        self._reader = layouts.reader(self.profile.layout)
 
     def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
         """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
@@ -108,11 +110,11 @@ class Recorder:
     def record(self, framed: Framed) -> LogRecord:
         """Take a framed record apart."""
         line = framed.line
-        text = framed.text()
+        text = framed.text() if framed.more else line.text
         parsed = self._parsed(line, text)
         host = self._host(line, parsed)
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
-        self.counts.saw(at, framed.offset)
+        self.counts.times.saw(at, framed.offset)
         return LogRecord(
             origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
             at=at,
@@ -121,7 +123,7 @@ class Recorder:
             logger=parsed.logger,
             thread=parsed.thread,
             message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
-            text=line.text.partition("\n")[0],
+            text=line.text if "\n" not in line.text else line.text.partition("\n")[0],
             host=host,
             bare=line.begins and not self._peeler.knows(line),
         )
@@ -133,7 +135,7 @@ class Recorder:
             parsed = self._parsed(framed.line, framed.line.text)
             host = self._host(framed.line, parsed)
             at, _ = self._clock.time_of(parsed.stamp, framed.line.at, host, framed.line.local)
-            self.counts.saw(at, framed.offset)
+            self.counts.times.saw(at, framed.offset)
         except Exception as error:  # noqa: BLE001
             self.counts.spoil(framed.offset, error)
 
@@ -144,6 +146,8 @@ class Recorder:
     def _parsed(self, line: Line, text: str) -> Parsed:
         if line.fields is not None:
             found = parse_fields(line.fields, self.profile.layout)
+        elif (parsed := self._reader(text)) is not None:
+            return parsed
         else:
             found = layouts.parse(text, self.profile.layout)
         if found is None and line.text[:1] == "{" and text != line.text:

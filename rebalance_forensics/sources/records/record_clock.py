@@ -38,16 +38,17 @@ class Clock:
             stamp, beside = beside, None
         if stamp is None:
             return envelope_at, envelope_at is not None
+        if stamp.form == "full":
+            at, zoned = self._instant(stamp, self._dated_local(stamp), envelope_at, host)
+            self._dated = at
+            return at, zoned
         near = envelope_at
         if near is None and beside is not None and beside.form != "time-only":
             near = self._local(beside, None, host)
-        local = self._local(stamp, near, host)
-        if local is None:
+        undated = self._local(stamp, near, host)
+        if undated is None:
             return envelope_at, envelope_at is not None
-        at, zoned = self._instant(stamp, local, envelope_at, host)
-        if stamp.form == "full":
-            self._dated = at
-        return at, zoned
+        return self._instant(stamp, undated, envelope_at, host)
 
     def _instant(self, stamp: Stamp, local: int, envelope_at: EpochMs | None, host: str | None) -> tuple[EpochMs, bool]:
         if stamp.offset_minutes is not None:
@@ -62,10 +63,13 @@ class Clock:
             self.profile.zone if host in (None, self.profile.host) or not self._zones else None
         )
 
+    def _dated_local(self, stamp: Stamp) -> int:
+        return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
+
     def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
         """The stamp with its date, as near to another time as may be."""
         if stamp.form == "full":
-            return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
+            return self._dated_local(stamp)
         if stamp.form == "no-year":
             return self._with_year(stamp.local_ms, near)
         if near is None and self.profile.midnight_ms is None:
