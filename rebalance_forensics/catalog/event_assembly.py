@@ -63,10 +63,12 @@ def _quoted(record: LogRecord, match: Match) -> str:
     Of a configuration they are those that say whose it is; of an exception its own and where in the application it was
     thrown.
     """
+    exception = match.fields.get("exception")
+    if exception is None and match.event != "SettingsReported":
+        return record.text
     if match.event == "SettingsReported":
         named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
-    exception = match.fields.get("exception")
     if not isinstance(exception, str):
         return record.text
     thrown = None
@@ -81,10 +83,10 @@ _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "Kafka
 
 
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
-    return _spoken(
-        match.speaker, record.origin.path, record.host or host, record.thread, record.logger,
-        _role(_who(match, record.logger), _component(match, component)),
-    )  # fmt: skip
+    role = _who(match, record.logger)
+    if role == "unknown":
+        role = _role(role, _component(match, component))
+    return _spoken(match.speaker, record.origin.path, record.host or host, record.thread, record.logger, role)
 
 
 def _who(match: Match, logger: str | None) -> Role:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT
 
@@ -55,27 +55,33 @@ def defaults(event: str) -> dict[str, FieldValue]:
     return {name: default for name, default in known if name not in BASE_FIELDS and default is not NODEFAULT}
 
 
+class Hint(NamedTuple):
+    """What a field takes: a value of type `exact` as it is, any other once it is `coerced`."""
+
+    exact: type | None
+    coerced: Callable[[FieldValue], FieldValue]
+
+
 @cache
-def coercers(event: str) -> dict[str, Callable[[FieldValue], FieldValue]]:
-    """What makes a value fit, for each of the event's own fields."""
-    return {name: _coercer(hint) for name, hint in declared(event).items()}
+def own_fields(event: str) -> tuple[dict[str, Hint], frozenset[str]]:
+    """What each of the event's own fields takes, and which of them it needs."""
+    return {name: _hint(hint) for name, hint in declared(event).items()}, required(event)
 
 
-def _coercer(hint: object) -> Callable[[FieldValue], FieldValue]:
-    """`coerce` for one annotation, with a shortcut for values that fit already."""
+def _hint(hint: object) -> Hint:
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
         if arguments != (str, ...):
-            return partial(coerce, hint=hint)
-        return lambda value: value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
+            return Hint(None, partial(coerce, hint=hint))
+        return Hint(
+            None, lambda value: value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
+        )
     choices = next((argument for argument in (hint, *arguments) if get_origin(argument) is Literal), None)
     if choices is not None:
         words = frozenset(get_args(choices))
-        return lambda value: value if type(value) is str and value in words else coerce(value, hint)
+        return Hint(None, lambda value: value if type(value) is str and value in words else coerce(value, hint))
     exact = next((argument for argument in (*arguments, hint) if argument in (str, int, bool)), None)
-    if exact is None:
-        return partial(coerce, hint=hint)
-    return lambda value: value if type(value) is exact else coerce(value, hint)
+    return Hint(exact, partial(coerce, hint=hint))
 
 
 def _is_text(value: FieldValue) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -21,16 +21,16 @@ Words = Callable[[], set[str]]
 
 
 class Sieve(Generic[T]):
-    """Some places, and which of them a text may be of."""
+    """Some places, and which of them a text may be of; words that all texts have anyway part none of them."""
 
-    def __init__(self, places: Iterable[Place[T]]) -> None:
+    def __init__(self, places: Iterable[Place[T]], everywhere: Container[str] = ()) -> None:
         self.places = sorted(places, key=_order)
         self._wordless = self.places
         self._by_word: dict[str, list[Place[T]]] = {}
         if len(self.places) > _FEW:
             self._wordless = []
             for place in self.places:
-                word = _whole_word(place[2])
+                word = _whole_word(place[2], everywhere)
                 (self._by_word.setdefault(word, []) if word else self._wordless).append(place)
 
     def candidates(self, text: str) -> list[T]:
@@ -59,7 +59,7 @@ class Sieve(Generic[T]):
         words = text.split()
         if self._by_word.keys().isdisjoint(words):
             return False
-        told = (place for word in words if (places := self._by_word.get(word)) is not None for place in places)
+        told = (place for word in self._by_word.keys() & words for place in self._by_word[word])
         return any(needle in text and text.startswith(lead) for _, _, needle, lead in told)
 
 
@@ -147,7 +147,7 @@ def _order(place: Place[T]) -> int:
     return place[0]
 
 
-def _whole_word(needle: str) -> str | None:
+def _whole_word(needle: str, everywhere: Container[str]) -> str | None:
     """The longest word of a needle with blanks on both sides, which a text that has the needle has as a word."""
-    inner = needle.split()[1:-1]
+    inner = [word for word in needle.split()[1:-1] if word not in everywhere]
     return max(inner, key=len, default=None)

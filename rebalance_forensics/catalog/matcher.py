@@ -16,7 +16,7 @@ from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry,
 from rebalance_forensics.catalog.contenders import Contenders
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
-from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coercers, required, unknown
+from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, own_fields, required, unknown
 from rebalance_forensics.catalog.index import Sieve, words_of
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
@@ -198,11 +198,13 @@ class Catalog:
         """The templates found by other words than their first that would win against this one."""
         if (known := self._rivals.get(id(entry))) is None:
             lead = "" if entry.dressed else entry.program.lead
-            known = self._rivals[id(entry)] = Sieve(
+            own = frozenset(word for words in entry.program.words for word in words.split())
+            rivals = (
                 place
                 for place in self._contenders.bare.not_leading
                 if place[1].weight >= entry.weight and (place[3].startswith(lead) or lead.startswith(place[3]))
             )
+            known = self._rivals[id(entry)] = Sieve(rivals, everywhere=own)
         return known
 
 
@@ -249,15 +251,16 @@ def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Ma
     own = _own_fields(entry.event, fields, said) if entry.event else dict(fields)
     if own is None:
         return None
+    words: dict[str, FieldValue] | None = None
     if not SPEAKER_FIELDS.isdisjoint(fields):
         names = SPEAKER_FIELDS & fields.keys() - own.keys()
-        said = {**said} | {name: value for name in names if (value := fields[name]) not in (None, "")}
+        words = {name: value for name in names if (value := fields[name]) not in (None, "")}
     return Match(
         pattern=entry.pattern,
         event=entry.event,
         fields=own,
         group=str(group) if group else None,
-        speaker=speaker_of(said, peeled.role or _role(entry.pattern)),
+        speaker=speaker_of(peeled, peeled.role or _role(entry.pattern), words),
         weight=entry.weight,
         dressed=entry.dressed or peeled.kind is not None,
         since=entry.releases[0] if entry.releases is not None else None,
@@ -268,7 +271,7 @@ def _own_fields(
     event: str, fields: Mapping[str, FieldValue], said: Mapping[str, FieldValue]
 ) -> dict[str, FieldValue] | None:
     """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
-    hints = coercers(event)
+    hints, needed = own_fields(event)
     told = fields
     if not hints.keys().isdisjoint(said):
         told = {**said, **fields}
@@ -276,13 +279,16 @@ def _own_fields(
         told = {"partition": said["offsets_partition"], **told}
     own: dict[str, FieldValue] = {}
     for name, value in told.items():
-        if value is None or (coerced := hints.get(name)) is None:
+        if value is None or (hint := hints.get(name)) is None:
+            continue
+        if type(value) is hint.exact:
+            own[name] = value
             continue
         try:
-            own[name] = coerced(value)
+            own[name] = hint.coerced(value)
         except FieldError:
             continue
-    return own if required(event) <= own.keys() else None
+    return own if needed <= own.keys() else None
 
 
 _ROLES = frozenset(get_args(Role))

@@ -34,6 +34,8 @@ class Peeled(Struct, frozen=True):
     """What the innermost prefix is: Consumer, GroupCoordinator, stream-thread, task, …"""
     prefixes: tuple[str, ...] = ()
     """What was peeled off each stage to leave the next."""
+    speakers: dict[Role, SpeakerWords] = {}
+    """The speaker as the prefixes alone describe it, for each role that somebody asked for."""
 
     @property
     def bare(self) -> str:
@@ -115,6 +117,7 @@ _LONGEST_INTEGER = len(str(-(2**31)))
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
 _MOST = 6
 _NOTHING_SAID: Mapping[str, FieldValue] = {}
+_SPEAKERS_OF_NOTHING_SAID: dict[Role, SpeakerWords] = {}
 
 
 def _by_opening() -> dict[str, tuple[tuple[Role | None, regex.Pattern[str]], ...]]:
@@ -133,26 +136,26 @@ def peel(message: str) -> Peeled:
     """Take off every prefix known to us, outermost first; an unknown one stays."""
     outermost = _first(message)
     if outermost is None:
-        return Peeled((message,), _NOTHING_SAID, None, None)
-    rest = message[outermost.length :]
+        return Peeled((message,), _NOTHING_SAID, None, None, (), _SPEAKERS_OF_NOTHING_SAID)
+    rest = message[len(outermost.text) :]
     inner = _first(rest)
     if inner is None:
-        prefixes = (message[: outermost.length],)
-        return Peeled((message, rest), outermost.words, outermost.role, outermost.kind, prefixes)
+        alone = outermost
+        return Peeled((message, rest), alone.words, alone.role, alone.kind, (alone.text,), alone.speakers)
     return _peeled_on(message, rest, outermost, inner)
 
 
 def _peeled_on(message: str, rest: str, outermost: _Found, inner: _Found) -> Peeled:
     """The same where more than one prefix stands before the message."""
     stages: list[str] = [message, rest]
-    prefixes = [message[: outermost.length]]
+    prefixes = [outermost.text]
     said, role, kind = dict(outermost.words), outermost.role, outermost.kind
     found: _Found | None = inner
     while found is not None:
         said |= found.words
         role, kind = found.role or role, found.kind
-        prefixes.append(rest[: found.length])
-        rest = rest[found.length :]
+        prefixes.append(found.text)
+        rest = rest[len(found.text) :]
         stages.append(rest)
         found = _first(rest) if len(stages) <= _MOST else None
     return Peeled(tuple(stages), said, role, kind, tuple(prefixes))
@@ -181,10 +184,12 @@ def without_unknown(message: str) -> str | None:
 
 
 class _Found(Struct, frozen=True):
-    length: int
+    text: str
     words: Mapping[str, FieldValue]
     role: Role | None
     kind: str
+    speakers: dict[Role, SpeakerWords] = {}
+    """As in Peeled: the same prefix is found line after line."""
 
 
 def _first(message: str) -> _Found | None:
@@ -194,15 +199,15 @@ def _first(message: str) -> _Found | None:
         end = message.find(" ", end) + 1 if end > 0 else 0
         return (_known(message[:end]) if end > 1 else None) or _search(message)
     if message.startswith("[[") and (match := _RUBY.match(message)):
-        return _Found(match.end(), {"group": match["group"]}, "other", "ruby-kafka")
+        return _Found(match[0], {"group": match["group"]}, "other", "ruby-kafka")
     if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
-        return _Found(match.end(), {"task": match["task"]}, "connect", "connector")
+        return _Found(match[0], {"task": match["task"]}, "connect", "connector")
     if message.find("SRMSG18", 1, 200) > 0 and (match := _SMALLRYE.match(message)):
-        return _Found(match.end(), {}, None, "smallrye")
+        return _Found(match[0], {}, None, "smallrye")
     if message.find("#", 0, 160) >= 0 and (match := _RDKAFKA.match(message)):
-        return _Found(match.end(), match.groupdict(), "other", "librdkafka")
+        return _Found(match[0], match.groupdict(), "other", "librdkafka")
     if message.find("[thrd:", 0, 200) >= 0 and (match := _RDKAFKA_THREAD.match(message)):
-        return _Found(match.end(), _words(match.groupdict()), "other", "librdkafka")
+        return _Found(match[0], _words(match.groupdict()), "other", "librdkafka")
     return None
 
 
@@ -215,7 +220,7 @@ def _search(message: str) -> _Found | None:
     for role, program in _OPENINGS[message[:6]]:
         if match := program.match(message):
             kind = _KIND.match(message)
-            return _Found(match.end(), _words(match.groupdict()), role, kind[1] if kind else "")
+            return _Found(match[0], _words(match.groupdict()), role, kind[1] if kind else "")
     return None
 
 
@@ -231,9 +236,14 @@ def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
 _WORDS = frozenset(SpeakerWords.__struct_fields__) - {"role"}
 
 
-def speaker_of(said: Mapping[str, FieldValue], role: Role) -> SpeakerWords:
+def speaker_of(peeled: Peeled, role: Role, words: Mapping[str, FieldValue] | None = None) -> SpeakerWords:
     """The speaker as prefixes and holes describe it."""
-    return _speaker(role, tuple(word for word in said.items() if word[0] in _WORDS))
+    if words:
+        return _speaker(role, tuple(word for word in {**peeled.said, **words}.items() if word[0] in _WORDS))
+    if (known := peeled.speakers.get(role)) is None:
+        said = tuple(word for word in peeled.said.items() if word[0] in _WORDS)
+        known = peeled.speakers[role] = _speaker(role, said)
+    return known
 
 
 @lru_cache(maxsize=4096)

@@ -63,7 +63,12 @@ class Program:
             groups = self._fullmatch(text, loosely=loosely)
             return None if groups is None else self.filled(groups, types)
         match = self._strict(text)
-        return None if match is None else self.filled(match.groups(), types)
+        if match is None:
+            return None
+        try:
+            return self._fields(match.groups(), types)
+        except (ValueError, FieldError):
+            return None
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
         """The fields that some of the groups fill; None where one of them cannot be read."""
