@@ -88,11 +88,11 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     records = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
     if not split.is_part:
         records = marked_if_torn(records)
-    mentions = Mentions()
+    mentions, component_here = Mentions(), profile.component_of(None)
     for record in known.in_doubt_last(records) if pasted else records:
         try:
             match = known.match(record)
-            component = profile.component_of(record.host)
+            component = component_here if record.host is None else profile.component_of(record.host)
             if match is None or _names_no_exception(match):
                 # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
                 merged = pasted or (component == "broker" and profile.shows_members)
@@ -106,7 +106,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                 continue
             host = record.host or profile.host
             event = event_of(match, record, cluster=cluster, host=host, component=component)
-            if mentions.wanted_beside(event):
+            if not mentions.is_told and mentions.wanted_beside(event):
                 mentions.note(mention_of(match, record, cluster=cluster, host=host, component=component))
             if event is not None and event.group is not None and not event.group.isascii():
                 event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
@@ -244,7 +244,8 @@ class _Tally:
 
     def known(self, record: LogRecord, event: Event | None) -> None:
         self.matched[record.host] += 1
-        self._met(record)
+        if record.host is not None:
+            self._met(record)
         if event is not None:
             self.roles[event.speaker.role] += 1
         if isinstance(event, VersionReported) and event.product == "kafka":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -58,6 +59,8 @@ _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
 _PYTHONS = re.compile(r"(?:MainThread|(?:Thread|Dummy)-\d+|\w*ThreadPoolExecutor-\d+_\d+)\Z")
 """How Python calls its threads: behind a level, no message begins so."""
+_SENTENCE = re.compile(rf"(?!{LEVEL}\b)[A-Z][a-z]+ ")
+"""What begins with a capitalized word is the message, once level and logger are known."""
 _MOST = 14
 _MOST_WORDS = 3
 
@@ -196,6 +199,7 @@ class _Heading:
         return True
 
 
+@lru_cache(maxsize=4096)
 def _is_class(name: str) -> bool:
     name = re.sub(r":\d+\Z", "", name)
     return bool(re.fullmatch(_SIMPLE, name)) or (name.count(".") > 1 and bool(re.fullmatch(_QUALIFIED, name)))
@@ -216,6 +220,8 @@ def without_heading(parsed: Parsed) -> Parsed:
         logger, message = None, f"{logger} | {message}"
     if logger and not _is_class(logger):
         logger, thread = None, thread or logger
+    elif logger and parsed.level is not None and _SENTENCE.match(message):
+        return parsed
     heading = _Heading(message, parsed.level, logger, thread)
     heading.read()
     if not heading.done:

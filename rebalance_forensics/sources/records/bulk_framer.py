@@ -27,6 +27,8 @@ _DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
 _HEADER_BYTES = 4096
 """No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB."""
+_NEAR = 2048
+"""Bytes; the lines between two records as near as that are counted, of others the places are looked up."""
 _BRACE = 0x7B
 _BLANK = b" \t\r\n\x0b\x0c\x00"
 _SUSPICIOUS = 20
@@ -197,7 +199,7 @@ class BulkFramer:
 
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The records of a block that hold a hit, whole."""
-        done, counted, number = first, 0, self._lines + 1
+        done, counted, before = first, 0, 0
         for hit in self.relevant(data):
             if hit < done:
                 continue
@@ -206,10 +208,11 @@ class BulkFramer:
             start = self._record_start(data, hit, done)
             if start >= owned:
                 return
-            number += data.count(b"\n", counted, start)
+            near = start - counted < _NEAR
+            before = before + data.count(b"\n", counted, start) if near else self._line_starts.newlines_before(start)
             counted = start
             behind = data.find(b"\n", start) + 1 or len(data)
-            framed = Framed(offset + start, number, Line(text=text_of(data[start:behind])))
+            framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
             alone = behind < stop and _DATED.match(data, behind)
             done = behind if alone else self._complete(framed, data, start, stop)
             yield framed
