@@ -9,7 +9,7 @@ from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.prefixes import SpeakerWords
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class Match(Struct, frozen=True, kw_only=True, gc=False):
     """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
 
     `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that

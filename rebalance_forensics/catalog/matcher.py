@@ -17,7 +17,7 @@ from rebalance_forensics.catalog.contenders import Contenders
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, own_fields, required, unknown
-from rebalance_forensics.catalog.index import Sieve, words_of
+from rebalance_forensics.catalog.index import Sieve
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefilter import Prefilter

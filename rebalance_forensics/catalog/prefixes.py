@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.events.base import Role
 
 
-class SpeakerWords(Struct, frozen=True, kw_only=True, cache_hash=True):
+class SpeakerWords(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
     """What prefixes say about the speaker; see events.base.Speaker for the words."""
 
     role: Role = "unknown"
@@ -24,7 +24,7 @@ class SpeakerWords(Struct, frozen=True, kw_only=True, cache_hash=True):
     offsets_partition: int | None = None
 
 
-class Peeled(Struct, frozen=True):
+class Peeled(Struct, frozen=True, gc=False):
     """A message and its prefixes: `stages` are the message as written and after each peeling, `said` what they say."""
 
     stages: tuple[str, ...]

@@ -14,7 +14,7 @@ from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, 
 from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Line(Struct, frozen=True, kw_only=True, gc=False):
     """One line as far as it is peeled: what it says now, and what its envelopes said.
 
     `fields` is set while the content is a JSON object. `stream` tells lines apart that must not be joined

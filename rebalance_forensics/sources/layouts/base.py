@@ -80,7 +80,7 @@ _PLAIN_GROUPS = 5
 """An expression with no more groups than time, level, logger, thread and message has no second branch."""
 
 
-class Parsed(Struct, frozen=True, kw_only=True):
+class Parsed(Struct, frozen=True, kw_only=True, gc=False):
     """A record taken apart by its layout; `host` is whom a field of the record itself names."""
 
     stamp: Stamp | None

@@ -29,7 +29,7 @@ Place = tuple[int, int]
 """Byte offset and line number of a line."""
 
 
-class Framed(Struct):
+class Framed(Struct, gc=False):
     """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
 
     offset: int

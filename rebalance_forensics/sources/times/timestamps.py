@@ -65,7 +65,7 @@ _LOG4J_SECOND = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\Z")
 _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
-class Stamp(Struct, frozen=True):
+class Stamp(Struct, frozen=True, gc=False):
     """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
 
     `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,
