@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 
@@ -62,14 +62,17 @@ def stripped(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
-    """The lines without a mark, in the runs where it is one."""
+    """The lines without a mark, where it is one in all lines one after another that begin with it."""
     done: list[Piece] = []
-    for run in _runs(pieces, mark):
-        inside = [_inside(piece.text, mark) for piece in run]
-        if inside[0] is None or not _is_mark(run, [text or "" for text in inside], mark):
-            done.extend(run)
+    inside = [_inside(piece.text, mark) for piece in pieces]
+    if not any(text is not None for text in inside):
+        return list(pieces)
+    for marked, run in groupby(zip(pieces, inside, strict=True), key=lambda each: each[1] is not None):
+        of_run, texts = zip(*run, strict=True)
+        if marked and _is_mark(of_run, texts, mark):
+            done.extend(piece.reading(text) for piece, text in zip(of_run, texts, strict=True))
         else:
-            done.extend(piece.reading(text or "") for piece, text in zip(run, inside, strict=True))
+            done.extend(of_run)
     return done
 
 
@@ -78,21 +81,6 @@ def _inside(text: str, mark: re.Pattern[str]) -> str | None:
         return None
     match = mark.match(text) if not looks_like_record(text) else None
     return None if match is None or match.end() < len(text) else (match["text"] or "").rstrip(" \t")
-
-
-def _runs(pieces: Sequence[Piece], mark: re.Pattern[str]) -> Iterator[list[Piece]]:
-    """Lines one after another that all begin with the mark, or none of which does."""
-    run: list[Piece] = []
-    marked = False
-    for piece in pieces:
-        now = _inside(piece.text, mark) is not None
-        if run and now != marked:
-            yield run
-            run = []
-        run.append(piece)
-        marked = now
-    if run:
-        yield run
 
 
 def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str]) -> bool:

@@ -14,6 +14,7 @@ from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka
 from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 
 _LOOKED_AT = 300
+_SHORT = 2048
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error)(?::|\Z)")
@@ -61,6 +62,10 @@ def looks_like_record(text: str) -> bool:
     """Whether a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
     if not text or text[0] in " \t":
         return False
+    return _known_record(text) if len(text) <= _SHORT else _is_record(text)
+
+
+def _is_record(text: str) -> bool:
     return (
         is_object(text)
         or begins_as_kafka_does(text)
@@ -68,6 +73,10 @@ def looks_like_record(text: str) -> bool:
         or _LEVEL_FIRST.match(text) is not None
         or _header(text[:_LOOKED_AT])[0]
     )
+
+
+_known_record = lru_cache(maxsize=2048)(_is_record)
+"""Each mark that may stand in front of lines asks it of all of them."""
 
 
 @lru_cache(maxsize=8192)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, joined_records, marks, tables, wraps
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
 
@@ -44,7 +45,8 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
 
 def _is_cut(lines: Sequence[str]) -> bool:
     """Whether something was left out of many lines."""
-    return sum(_LEFT_OUT.search(line) is not None for line in lines) * _FEW_CUT > len(lines)
+    dotted = (line for line in lines if "..." in line or LEFT_OUT in line)
+    return sum(_LEFT_OUT.search(line) is not None for line in dotted) * _FEW_CUT > len(lines)
 
 
 def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:
