@@ -54,13 +54,15 @@ class Catalog:
 
     def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
         """The pattern that says most of the message itself; None where no pattern knows it."""
-        peeled = peel(clean(message))
-        return self._leading(peeled, logger) or next(self._matches(message, logger), None)
+        spoken = clean(message)
+        peeled = peel(spoken)
+        return self._leading(peeled, logger) or next(self._matches(spoken, peeled, logger), None)
 
     def matches(self, message: str, *, logger: str | None = None) -> list[Match]:
         """All patterns that know the message, the winner first; more than one is ambiguous."""
         best: dict[str, Match] = {}
-        for match in self._matches(message, logger):
+        spoken = clean(message)
+        for match in self._matches(spoken, peel(spoken), logger):
             best.setdefault(match.pattern, match)
         return list(best.values())
 
@@ -166,11 +168,10 @@ class Catalog:
 
         return read
 
-    def _matches(self, message: str, logger: str | None) -> Iterator[Match]:
+    def _matches(self, spoken: str, whole: Peeled, logger: str | None) -> Iterator[Match]:
         """Matches in the order of preference: the fewest liberties first, then the most words of the template's own."""
-        spoken = clean(message)
         for form in _forms(spoken):
-            for peeled in _undressed(form):
+            for peeled in _undressed(whole if form is spoken else peel(form)):
                 candidates = self._contenders.all(peeled, logger)
                 for loosely in (False, True):
                     found = False
@@ -236,9 +237,8 @@ def _forms(message: str) -> Iterator[str]:
         yield head[: head.index("\n")].rstrip()
 
 
-def _undressed(message: str) -> Iterator[Peeled]:
+def _undressed(peeled: Peeled) -> Iterator[Peeled]:
     """The message with the prefixes we know off; then, if nobody knew it, with one we do not know off as well."""
-    peeled = peel(message)
     yield peeled
     if (rest := without_unknown(peeled.bare)) is not None:
         inner = peel(rest)
