@@ -27,7 +27,7 @@ class Contender(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class _Behind:
+class _Prefixed:
     """What is known of messages behind some prefixes of one logger."""
 
     sieves: tuple[Sieve[Entry], ...]
@@ -50,15 +50,15 @@ class Contenders:
         self._dressed = Index((entry, entry.program) for entry in entries if entry.dressed)
         self._behind = lru_cache(_REMEMBERED)(self._all_behind)
         self._same: dict[tuple[int, ...], Sieve[Entry]] = {}
-        self._after = lru_cache(_REMEMBERED)(self._all_after)
-        self._by_beginning = lru_cache(_REMEMBERED)(_Behind)
+        self._prefixed = lru_cache(_REMEMBERED)(self._all_prefixed)
+        self._alike = lru_cache(_REMEMBERED)(_Prefixed)
 
     def leading(self, peeled: Peeled, logger: str | None) -> Sequence[Contender]:
         """Those that are found by how the message begins; each is still to be held against its stage."""
         text = peeled.stages[-1]
         if not text or text.startswith(OPENINGS):
             return ()  # of a prefix that nobody knows the beginning says too little
-        found = self._after(peeled.prefixes, peeled.kind, logger)
+        found = self._prefixed(peeled.prefixes, peeled.kind, logger)
         leads = self.bare.leads_of(text)
         known = found.by_leads.get(leads)
         if known is None:
@@ -80,16 +80,16 @@ class Contenders:
         sieve = self._dressed.beginning_with(prefix)
         return self._same.setdefault(tuple(order for order, *_ in sieve.places), sieve)
 
-    def _all_after(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Behind:
+    def _all_prefixed(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Prefixed:
         """What is found behind such prefixes; one object for all that differ in their ids only."""
         spelled = takewhile(lambda prefix: prefix.startswith(OPENINGS), prefixes)
-        return self._by_beginning(tuple(map(self._behind, spelled)), len(prefixes), kind, logger)
+        return self._alike(tuple(map(self._behind, spelled)), len(prefixes), kind, logger)
 
-    def _all_by_beginning(self, leads: Sequence[str], after: _Behind) -> Sequence[Contender]:
-        found = _at(after.prefixes, self.bare.led_by(leads))
-        for stage, sieve in enumerate(after.sieves):
+    def _all_by_beginning(self, leads: Sequence[str], prefixed: _Prefixed) -> Sequence[Contender]:
+        found = _at(prefixed.prefixes, self.bare.led_by(leads))
+        for stage, sieve in enumerate(prefixed.sieves):
             found += _at(stage, sieve.places)
-        return _preferred(found, after.kind, after.logger)
+        return _preferred(found, prefixed.kind, prefixed.logger)
 
 
 def _at(stage: int, places: Iterable[Place[Entry]]) -> list[Contender]:

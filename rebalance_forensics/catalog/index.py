@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -17,7 +17,7 @@ _MANY_WORDS = 4000
 T = TypeVar("T")
 Place = tuple[int, T, str, str]
 """A thing with its order, its needle and its lead."""
-Words = Callable[[], set[str]]
+Words = Callable[[], Collection[str]]
 
 
 class Sieve(Generic[T]):
@@ -48,19 +48,6 @@ class Sieve(Generic[T]):
         for word in self._by_word.keys() & said:
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
-
-    def lets_through(self, text: str) -> bool:
-        """Whether the text has the needle and the lead of any place."""
-        if not self._by_word or len(text) > _MANY_WORDS:
-            return any(needle in text and text.startswith(lead) for _, _, needle, lead in self.places)
-        for _, _, needle, lead in self._wordless:
-            if needle in text and text.startswith(lead):
-                return True
-        words = text.split()
-        if self._by_word.keys().isdisjoint(words):
-            return False
-        told = (place for word in self._by_word.keys() & words for place in self._by_word[word])
-        return any(needle in text and text.startswith(lead) for _, _, needle, lead in told)
 
 
 class Index(Generic[T]):

@@ -192,7 +192,8 @@ class Catalog:
                 continue
             fields = entry.program.read(stage, self._types)
             if fields is not None and (match := _match(entry, fields, peeled)) is not None:
-                return None if self._rivals_of(entry).lets_through(stages[-1]) else match
+                bare = stages[-1]
+                return None if self._rivals_of(entry).through(bare, bare.split) else match
         return None
 
     def _rivals_of(self, entry: Entry) -> Sieve[Entry]:

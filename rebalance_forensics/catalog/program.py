@@ -59,16 +59,8 @@ class Program:
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
-        if loosely or len(text) > _SHORT or self.cuts[0] > _FEW_CUTS:
-            groups = self._fullmatch(text, loosely=loosely)
-            return None if groups is None else self.filled(groups, types)
-        match = self._strict(text)
-        if match is None:
-            return None
-        try:
-            return self._fields(match.groups(), types)
-        except (ValueError, FieldError):
-            return None
+        groups = self._fullmatch(text, loosely=loosely)
+        return None if groups is None else self.filled(groups, types)
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
         """The fields that some of the groups fill; None where one of them cannot be read."""
