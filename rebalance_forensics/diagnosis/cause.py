@@ -58,6 +58,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     signs: tuple[Row, ...] = ()
     excluding: tuple[Row, ...] = ()
     """Those of its signs that alone can rule it out, as their weights say."""
+    deciding: tuple[Row, ...] = ()
+    """Those that decide enough for somebody to fetch a log for them."""
     prior: int = 0
     brings: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
@@ -67,3 +69,4 @@ class Cause(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Pick out the signs that decide against it."""
         force_setattr(self, "excluding", tuple(row for row in self.signs if min(row.present, row.absent) <= -DECISIVE))
+        force_setattr(self, "deciding", tuple(row for row in self.signs if row.weight >= STRONG))

@@ -41,19 +41,17 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     ongoing: bool = False
     followups: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    accounts_for: tuple[Fact, ...] = ()
+    """Everything it explains or brings along."""
 
     def __post_init__(self) -> None:
         """Refuse a claim without proof; take each line once; without an onset it began with the first."""
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
         force_setattr(self, "because", distinct_events(self.because))
+        force_setattr(self, "accounts_for", tuple({f.id: f for f in (*self.explains, *self.brings)}.values()))
         if self.onset is None:
             force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
-
-    @property
-    def accounts_for(self) -> tuple[Fact, ...]:
-        """Everything it explains or brings along."""
-        return tuple({fact.id: fact for fact in (*self.explains, *self.brings)}.values())
 
     def started_at(self) -> int:
         """The onset, or the first of its lines."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rebalance_forensics.diagnosis.model import (
     ChainLink,
@@ -14,6 +15,7 @@ from rebalance_forensics.diagnosis.model import (
     RuledOut,
     Saving,
     SearchedLog,
+    SignAnswer,
     SignRow,
     WhatIf,
     WouldDecide,
@@ -216,6 +218,16 @@ def _would_decide(one: WouldDecide) -> Document:
 
 
 def _sign(row: SignRow) -> Document:
+    return _quoting(row) if row.evidence or row.looked_in else _bare(row.sign, row.says, row.answer, row.weighs)
+
+
+@lru_cache(maxsize=1 << 12)
+def _bare(sign: str, says: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> Document:
+    """A row without a line or a log of its own: a busy cluster has a million, of a few hundred kinds."""
+    return _quoting(SignRow(sign=sign, says=says, answer=answer, weighs=weighs))
+
+
+def _quoting(row: SignRow) -> Document:
     return {
         "sign": row.sign,
         "says": row.says,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
+from rebalance_forensics.diagnosis.engine.weights import Weighed, contradictions, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Unobservable
 from rebalance_forensics.events.base import Event
@@ -74,11 +74,12 @@ def _contradiction(
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
     put_forward = next((w for w in outcome.contradicted.get(one, ()) if w.cause == name), None)
-    answers = answered(timeline, cause.excluding, one.subject) if put_forward is None else put_forward.answers
-    for row, answer in answers:
-        if type(answer) is not Unobservable and worth(row, answer) <= -DECISIVE and _is_shown(answer):
-            return row, answer
-    return None
+    against = contradictions(timeline, cause, one.subject) if put_forward is None else _against(put_forward)
+    return next((told for told in against if _is_shown(told[1])), None)
+
+
+def _against(one: Weighed) -> Iterator[tuple[Row, Answer]]:
+    return ((row, answer) for row, answer in one.answers if worth(row, answer) <= -DECISIVE)
 
 
 def _is_shown(answer: Answer) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, Row
+from rebalance_forensics.diagnosis.cause import STRONG, Cause, Row
 from rebalance_forensics.diagnosis.engine.differential import Rival
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, worth
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, contradictions
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import WouldDecide
 from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable
@@ -56,15 +56,14 @@ def _candidates(
     for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
         if name in found:
             continue
-        answers = answered(timeline, causes[name].signs, verdict.subject)
-        if not any(type(told) is not Unobservable and worth(row, told) <= -DECISIVE for row, told in answers):
-            found[name] = answers
+        if next(contradictions(timeline, causes[name], verdict.subject), None) is None:
+            found[name] = answered(timeline, causes[name].deciding, verdict.subject)
     return found
 
 
 def _needed(answers: Answers) -> Iterator[Need]:
     for row, answer in answers:
-        if type(answer) is Unobservable and answer.needs and row.weight >= STRONG:
+        if row.weight >= STRONG and type(answer) is Unobservable:
             yield from answer.needs
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -31,11 +31,13 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
     answers = answered(timeline, cause.signs, subject, hypothesis)
     odds, against = cause.prior, None
     for row, answer in answers:
-        if type(answer) is not Unobservable:
-            adds = worth(row, answer)
-            odds += adds
-            if adds <= -DECISIVE and against is None:
-                against = row, answer
+        kind = type(answer)
+        if kind is Unobservable:
+            continue
+        adds = row.present if kind is Present else row.absent
+        odds += adds
+        if adds <= -DECISIVE and against is None:
+            against = row, answer
     return Weighed(
         cause=name, hypothesis=hypothesis, subject=subject, answers=answers, odds=odds, contradiction=against
     )
@@ -56,6 +58,14 @@ def answered(
     if hypothesis is not None and hypothesis.answers:
         told = [(row, hypothesis.answers.get(row.sign, answer)) for row, answer in told]
     return tuple(told)
+
+
+def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:
+    """What speaks decisively against a cause, asked about somebody, one after another: the first may be enough."""
+    for row in cause.excluding:
+        answer = row.sign.answer(timeline, subject)
+        if worth(row, answer) <= -DECISIVE:
+            yield row, answer
 
 
 def worth(row: Row, answer: Answer) -> int:

@@ -14,7 +14,7 @@ def own_log(absence: Absence, silence_ms: int) -> Need:
     return client_log(absence.participant, absence.at - silence_ms, absence.back_at or absence.at + silence_ms)
 
 
-@lru_cache
+@lru_cache(maxsize=1 << 11)
 def client_log(participant: Participant, begin: int, end: int) -> Need:
     """The log of one member, worker or Streams instance at INFO: sign after sign asks for the same one."""
     kind = {"client": "client", "worker": "worker", "instance": "instance"}[participant.kind]
