@@ -92,7 +92,7 @@ def investigate_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surrounding
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
-    said = {id(event.speaker): event for event in timeline.own if event.speaker.role != "broker"}.values()
+    said = {id(event.speaker): event for event in timeline.own.by_clients}.values()
     mine = (e for e in said if e.group is not None or timeline.participants.of_speaker(e) is not None)
     return tuple(sorted({speaker_key(event) for event in mine}, key=str))
 

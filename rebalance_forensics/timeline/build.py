@@ -57,11 +57,11 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         departures=InTime(history.departures),
         arrivals=InTime(history.arrivals),
         returns=InTime(with_lines_behind(history.returns, lines.around)),
-        requests=InTime(requests_of(who.participants, grouped)),
+        requests=InTime(requests_of(who.participants, lines.own)),
         rebalances=Lasting(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,
         pauses=Lasting(
-            pauses_of(who.participants, processes.starts, lines.own, lines.clocks),
+            pauses_of(who.participants, processes.starts, lines.own.by_clients, lines.clocks),
             attrgetter("started_at"),
             attrgetter("ended_at"),
         ),

@@ -63,6 +63,15 @@ class Told(InTime[Event]):
             self._places[type(event)].append(place)
         self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
 
+    def tells(self, *kinds: type[Event]) -> bool:
+        """Whether an event is of one of these types."""
+        return not self._places.keys().isdisjoint(kinds)
+
+    @cached_property
+    def by_clients(self) -> list[Event]:
+        """What others than brokers say: nothing, where no client's log is at hand."""
+        return [event for event in self if event.speaker.role != "broker"]
+
     def telling(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
         found = self._asked.get(kinds)

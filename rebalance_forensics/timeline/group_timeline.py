@@ -163,6 +163,6 @@ class Timeline:
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, InTime[E]]:
         found: dict[Participant | None, list[E]] = defaultdict(list)
-        for event in as_type("list[E]", self.own) if Event in kinds else self.own.telling(*kinds):
+        for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.telling(*kinds):
             found[self.participants.of_speaker(event)].append(event)
         return {participant: InTime(said, time_of, ordered=True) for participant, said in found.items()}

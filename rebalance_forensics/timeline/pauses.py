@@ -84,7 +84,10 @@ class _Consumer:
 def pauses_of(
     participants: Participants, starts: Sequence[Start], events: Sequence[Event], clocks: Mapping[Place, FileClock]
 ) -> list[Pause]:
-    """All pauses of all processes with a log, oldest first; one still open at the end has no end."""
+    """All pauses of all processes with a log, oldest first; one still open at the end has no end.
+
+    `events` are those of clients: nobody else tells what was taken from whom.
+    """
     found: list[Pause] = []
     consumers: dict[tuple[int, str], _Consumer] = {}
     restarts = {id(e) for s in starts for e in s.events}

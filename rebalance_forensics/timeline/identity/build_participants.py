@@ -10,6 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.foreign_client_ids import strangers
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.namesakes import seats
@@ -47,24 +48,24 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
     return protocols[-1].protocol if protocols else "unknown"
 
 
-def build_participants(kind: str, events: Sequence[Event]) -> Participants:
+def build_participants(kind: str, lines: Told) -> Participants:
     """The participants of a group, from everything its own lines say; clients' logs are heard first."""
     participants = ParticipantDrafts(kind)
-    for event in events:
+    for event in lines.by_clients:
         participants.learn(event)
-    if not any(event.speaker.role == "broker" and event.group is not None for event in events):
-        several = _of_several(events)
-        for event in events:
+    if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
+        several = _of_several(lines.by_clients)
+        for event in lines.by_clients:
             if place_name(event) not in several:
                 participants.meet_nameless(event)
-    for client_id, member_ids in seats(events, lambda client: sum(a.has_log for a in participants.called(client)) == 1):
+    for client_id, member_ids in seats(lines, lambda client: sum(a.has_log for a in participants.called(client)) == 1):
         participants.seat(client_id, member_ids)
-    for client_id, member_id in list(strangers(participants, events)):
+    for client_id, member_id in list(strangers(participants, lines)) if lines.by_clients else ():
         participants.seat(client_id, [member_id])
-    for event in events:
+    for event in lines:
         participants.link(event)
     participants.tell_apart()
-    for event in events:
+    for event in lines:
         participants.meet(event)
     return participants.finished()
 
@@ -73,6 +74,6 @@ def _of_several(events: Sequence[Event]) -> set[str]:
     """Where the members of several clients speak in one log."""
     names: dict[str, set[str | None]] = defaultdict(set)
     for event in events:
-        if event.speaker.role != "broker" and (member := own_member_id(event)):
+        if member := own_member_id(event):
             names[place_name(event)].add(name_in_member_id(member))
     return {place for place, told in names.items() if len(told) > 1}

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed, MemberLeft
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
@@ -19,12 +18,13 @@ from rebalance_forensics.events.rebalances import (
     JoinStarted,
     RebalanceStarted,
 )
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import moves
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
-_REMOVED = frozenset({MemberLeft, MemberFailed, RebalanceStarted})
+_REMOVED = (MemberLeft, MemberFailed, RebalanceStarted)
 """Who is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removed it."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
@@ -32,10 +32,10 @@ Word = tuple[int, bool]
 """When a participant heard from the coordinator, and whether that was of a rebalance."""
 
 
-def strangers(participants: ParticipantDrafts, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def strangers(participants: ParticipantDrafts, lines: Told) -> Iterator[tuple[str, str]]:
     """Client ids and member ids that none of the logs with this client id can belong to."""
     words: dict[ParticipantDraft, list[Word]] | None = None
-    for at, member in _removed(events):
+    for at, member in _removed(lines):
         client = name_in_member_id(member)
         if client is not None and streams_client(client) is not None:
             continue  # a stream thread's client id begins with its process's own id: nobody else has it
@@ -45,25 +45,21 @@ def strangers(participants: ParticipantDrafts, events: Sequence[Event]) -> Itera
             else []
         )
         if client and logged:
-            words = _words(participants, events) if words is None else words
+            words = _words(participants, lines) if words is None else words
             if all(_is_still_in(words.get(participant, []), at) for participant in logged):
                 yield client, member
 
 
-def _removed(events: Sequence[Event]) -> Iterator[tuple[int, str]]:
-    for event in events:
-        if type(event) in _REMOVED and event.at is not None and event.speaker.role == "broker":
+def _removed(lines: Told) -> Iterator[tuple[int, str]]:
+    for event in lines.telling(*_REMOVED):
+        if event.at is not None and event.speaker.role == "broker":
             yield from ((event.at, member) for came, member in moves(event) if not came)
 
 
-def _words(participants: ParticipantDrafts, events: Sequence[Event]) -> dict[ParticipantDraft, list[Word]]:
+def _words(participants: ParticipantDrafts, lines: Told) -> dict[ParticipantDraft, list[Word]]:
     found: dict[ParticipantDraft, list[Word]] = defaultdict(list)
-    for event in events:
-        if (
-            isinstance(event, _HEARD)
-            and event.at is not None
-            and (participant := participants.of_speaker(event)) is not None
-        ):
+    for event in lines.telling(*_HEARD):
+        if event.at is not None and (participant := participants.of_speaker(event)) is not None:
             told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[participant].append((event.at, told))
     # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance

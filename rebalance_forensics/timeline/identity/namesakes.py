@@ -7,7 +7,7 @@ a new id takes the place of the namesake that has been away longest.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import (
@@ -27,16 +27,17 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.windows import LEAST_SESSION_MS
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
 CAME = ("member-added", "member-rejoined", "leader-rejoined")
-_HEARD = frozenset({
+_HEARD = (
     MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
-})  # fmt: skip
-_BY_ITSELF = frozenset({JoinSucceeded, SyncSucceeded})
+)  # fmt: skip
+_BY_ITSELF = (JoinSucceeded, SyncSucceeded)
 """A member with a log was in before the coordinator first names it: its seat is not that of one that went since."""
 
 
@@ -114,27 +115,27 @@ class _Table:
             self.by_client[client].shared = True
 
 
-def seats(events: Iterable[Event], only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
+def seats(lines: Told, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
     """Client ids that several members of one generation had at once: for each seat, its member ids.
 
     Where one log alone has a client id, whatever no line counts is taken for its own.
     """
     table = _Table()
-    spoken = list(events)
-    counted = any(isinstance(e, GenerationStabilized) for e in spoken)
-    for event in spoken:
-        if type(event) in _HEARD or (counted and type(event) in _BY_ITSELF):
-            _hear(table, event)
+    for event in lines.telling(*_HEARD, *(_BY_ITSELF if lines.tells(GenerationStabilized) else ())):
+        _hear(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
     return [(client, ids) for client, s in shared for ids in s.ids]
 
 
 def _hear(table: _Table, event: Event) -> None:
+    if isinstance(event, GenerationStabilized):
+        table.stabilized(event)
+        return
     if isinstance(event, GroupEmptied):
         for member in table.members():
             table.move(member, came=False)
-    if isinstance(event, RebalanceStarted):
+    elif isinstance(event, RebalanceStarted):
         table.opened_at = event.at
     for came, member in moves(event):
         table.move(member, came=came)
@@ -146,28 +147,25 @@ def _hear(table: _Table, event: Event) -> None:
         for member in sorted(told):
             table.move(member, came=True)
         table.at_once()
-    elif isinstance(event, GenerationStabilized):
-        table.stabilized(event)
 
 
-def moves(event: Event) -> Iterator[tuple[bool, str]]:
+def moves(event: Event) -> Sequence[tuple[bool, str]]:
     """The member ids that came or were in by this line, and those that went."""
     match event:
-        case MemberLoaded(member=m):
-            yield True, m
+        case RebalanceStarted(members=ids, trigger=trigger):
+            return [(trigger in CAME, m) for m in ids] if trigger in GONE or trigger in CAME else ()
+        case AssignmentReceived(leader=m):
+            return ((True, m),) if m is not None else ()
         case (
             MemberIdIssued(member=m)
+            | MemberLoaded(member=m)
             | MemberJoined(member=m)
-            | AssignmentReceived(leader=m)
             | JoinSucceeded(member=m)
             | SyncSucceeded(member=m)
-        ) if m is not None:
-            yield True, m
-        case MemberLeft(member=m) if m is not None:
-            yield False, m
-        case PendingMemberRemoved(member=m):
-            yield False, m
+        ):
+            return ((True, m),) if m is not None else ()
         case MemberFailed(members=ids):
-            yield from ((False, m) for m in ids)
-        case RebalanceStarted(members=ids, trigger=trigger) if trigger in GONE or trigger in CAME:
-            yield from ((trigger in CAME, m) for m in ids)
+            return [(False, m) for m in ids]
+        case MemberLeft(member=m) | PendingMemberRemoved(member=m):
+            return ((False, m),) if m is not None else ()
+    return ()

@@ -285,11 +285,9 @@ class ParticipantDrafts:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
         if isinstance(event, MemberDescribed):
             self._described(event)
-        instance, member = getattr(event, "instance_id", None), getattr(event, "member", None)
-        if isinstance(event, RebalanceStarted | MemberFailed) and len(event.members) == 1:
-            member = event.members[0]
-        if event.speaker.role == "broker" and instance and member and not isinstance(event, StaticMemberFenced):
-            self._owns_instance(instance, member)
+        instance: str | None = getattr(event, "instance_id", None)
+        if instance and event.speaker.role == "broker" and not isinstance(event, StaticMemberFenced):
+            self._has_instance(instance, event)
         match event:
             case MemberLeft(member=str(told)) | MemberLoaded(member=told) if told:
                 participant = self.of_member(told)
@@ -299,6 +297,13 @@ class ParticipantDrafts:
                     self._owns_client(participant, event.client_id)
                     if participant.name == told:
                         participant.name = event.client_id
+
+    def _has_instance(self, instance: str, event: Event) -> None:
+        member: str | None = getattr(event, "member", None)
+        if isinstance(event, RebalanceStarted | MemberFailed) and len(event.members) == 1:
+            member = event.members[0]
+        if member:
+            self._owns_instance(instance, member)
 
     def _described(self, event: MemberDescribed) -> None:
         """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
@@ -320,8 +325,9 @@ class ParticipantDrafts:
 
     def meet(self, event: Event) -> None:
         """Take in everybody else whom a line names by a member id or a group.instance.id."""
-        if isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced) and event.instance_id:
-            participant = self.of_instance(event.instance_id)
+        instance: str | None = getattr(event, "instance_id", None)
+        if instance and isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced):
+            participant = self.of_instance(instance)
             if isinstance(event, StaticMemberReplaced):
                 participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):

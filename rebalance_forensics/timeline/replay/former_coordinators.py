@@ -6,21 +6,20 @@ A broker that stood still expires every session when it wakes up, before it lear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceStarted
+from rebalance_forensics.timeline.event_index import Told
 
 
-def words_of_former_coordinators(events: Sequence[Event]) -> set[int]:
+def words_of_former_coordinators(events: Told) -> set[int]:
     """The lines, by identity, that evict members after another broker has loaded the group.
 
     Only a broker that unloads the group later, and neither loads it nor reaches a generation before, is a former one:
     a line may be missing that tells how it got the group back.
     """
-    if not any(isinstance(e, GroupLoaded) for e in events) or not any(isinstance(e, GroupUnloaded) for e in events):
+    if not events.tells(GroupLoaded) or not events.tells(GroupUnloaded):
         return set()
     void: set[int] = set()
     said: dict[int, list[Event]] = {}

@@ -117,7 +117,7 @@ class Generations:
                 self._slot(n, event).not_stored = event
             case StreamsParticipants():
                 self._led_by_thread(event)
-            case _:
+            case _ if event.speaker.role != "broker":
                 self._client_said(event, live)
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:

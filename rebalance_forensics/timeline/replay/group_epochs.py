@@ -19,6 +19,9 @@ from rebalance_forensics.timeline.replay.generations import Slot
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.windows import ONE_EPOCH_MS
 
+OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed, MemberReconciled, MemberTransitioned)
+"""The lines that tell of an epoch."""
+
 
 @dataclass(slots=True, eq=False)
 class EpochSlot:

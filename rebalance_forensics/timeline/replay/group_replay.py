@@ -9,10 +9,9 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.event_index import Told, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.model import Generation
@@ -20,7 +19,13 @@ from rebalance_forensics.timeline.replay.deaths import last_words
 from rebalance_forensics.timeline.replay.drafts import finished
 from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
-from rebalance_forensics.timeline.replay.group_epochs import EpochSlot, GroupEpochs, generations_of, rebalances_of
+from rebalance_forensics.timeline.replay.group_epochs import (
+    OF_EPOCHS,
+    EpochSlot,
+    GroupEpochs,
+    generations_of,
+    rebalances_of,
+)
 from rebalance_forensics.timeline.replay.leave_reasons import close_for_good, remove_by_admin
 from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
@@ -44,7 +49,7 @@ class Replayed(Struct, frozen=True):
 def replayed(
     participants: Participants,
     processes: Processes,
-    events: Sequence[Event],
+    events: Told,
     *,
     coverage: Coverage,
     session_ms: int | None,
@@ -70,7 +75,8 @@ def replayed(
             lives.hear(event)
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, lives.live)
-            epochs.hear(event, lives.live)
+            if type(event) in OF_EPOCHS:
+                epochs.hear(event, lives.live)
     lives.name_newcomers()
     slots = [s for s in classic.finished() if not epochs.takes_in(s)]
     bumps = epochs.finished()

@@ -35,7 +35,7 @@ class LoadedMembers:
         if isinstance(event, MemberLoaded):  # the line itself does not say which broker wrote it
             self._by_log[place_of(event)].append(event)
             return []
-        if event.speaker.role != "broker" or event.group is None:
+        if not self._by_log or event.speaker.role != "broker" or event.group is None:
             return []
         told = self._by_log.pop(place_of(event), [])
         if not told or isinstance(event, GroupUnloaded):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     RebalanceStarted,
 )
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.windows import LATE_LINE_MS, ONE_LIFE_MS, WAITED_IN_VAIN_MS
@@ -53,11 +54,13 @@ class _Round:
         return max((e.at or 0 for e in self.joined.values()), default=0)
 
 
-def missed(participants: Participants, events: Sequence[Event]) -> list[Missed]:
+def missed(participants: Participants, events: Told) -> list[Missed]:
     """Every absence of this kind, oldest first."""
+    if not events.tells(JoinSucceeded):
+        return []
     tries: dict[_Client, list[int]] = defaultdict(list)
-    for event in events:
-        participant = participants.of_speaker(event) if isinstance(event, JoinStarted) else None
+    for event in events.telling(JoinStarted):
+        participant = participants.of_speaker(event)
         if participant is not None and event.at is not None:
             tries[participant, event.speaker.client_id].append(event.at)
     rounds = [r for r in _rounds(participants, events) if r.joined]
@@ -70,10 +73,10 @@ def missed(participants: Participants, events: Sequence[Event]) -> list[Missed]:
     return sorted(found, key=lambda m: (m.joined_at, m.participant.name, m.client_id or ""))
 
 
-def _rounds(participants: Participants, events: Sequence[Event]) -> list[_Round]:
+def _rounds(participants: Participants, events: Told) -> list[_Round]:
     rounds: list[_Round] = []
     prepared: RebalanceStarted | None = None
-    for event in events:
+    for event in events.telling(RebalanceStarted, GenerationStabilized, AssignmentComputed, JoinSucceeded):
         match event:
             case RebalanceStarted():
                 prepared = prepared or event

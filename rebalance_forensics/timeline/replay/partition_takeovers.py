@@ -22,6 +22,7 @@ from rebalance_forensics.events.partitions import (
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.coverage import Coverage
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
@@ -43,7 +44,7 @@ _Client = tuple[Participant, str | None]
 def taken_over(
     participants: Participants,
     starts: Sequence[Start],
-    events: Sequence[Event],
+    events: Told,
     *,
     coverage: Coverage,
     session_ms: int | None,
@@ -52,7 +53,7 @@ def taken_over(
 
     A coordinator loses nobody within a session: whose log ends so shortly before gave them up, and the line is missing.
     """
-    if not any(isinstance(e, MemberTransitioned) for e in events):
+    if not events.tells(MemberTransitioned):
         return []
     given_up, anew = _times(participants, events, GIVING_UP), _times(participants, events, (MemberTransitioned,))
     _keep_while_away(participants, events, given_up)

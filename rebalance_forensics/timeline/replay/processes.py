@@ -23,7 +23,7 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
-from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.event_index import Told, time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.participants import (
     BY_PROCESS,
@@ -59,22 +59,25 @@ class Processes(Struct, frozen=True):
     stops: tuple[Stop, ...]
 
 
-def processes_of(participants: Participants, events: Sequence[Event]) -> Processes:
+def processes_of(participants: Participants, lines: Told) -> Processes:
     """Every start and every stop, oldest first."""
-    stops = sorted(stops_of(participants, events), key=lambda s: s.at)
-    return Processes(numbered("start", starts_of(participants, events)), numbered("stop", stops))
+    if not lines.by_clients:
+        return Processes((), ())
+    stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
+    return Processes(numbered("start", starts_of(participants, lines)), numbered("stop", stops))
 
 
-def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start]:
+def starts_of(participants: Participants, lines: Told) -> list[Start]:
     """Every start of every participant with a log, oldest first."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
     lives: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
     held: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
-    nameless = dict(_nameless_starts(participants, events))
+    nameless = dict(_nameless_starts(participants, lines))
+    events = lines.by_clients
     for place, event in enumerate(events):
-        if event.at is None or event.speaker.role == "broker":
+        if event.at is None:
             continue
         speaker = participants.of_speaker(event) if event.group is not None else None
         if isinstance(event, ClientHeldTwice):
@@ -99,29 +102,29 @@ def starts_of(participants: Participants, events: Sequence[Event]) -> list[Start
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
 
-def _nameless_starts(
-    participants: Participants, events: Sequence[Event]
-) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
+def _nameless_starts(participants: Participants, lines: Told) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
     """Starts of nobody knows which process, in a file that others write into as well.
 
     It is of whoever joins next, else of whoever stopped last; where the name of who joins was cut off in a paste, of
     whoever alone was lost before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
-    gathered = {e.speaker.file for e in events if e.speaker.role == "broker"}
+    told = lines.telling(SettingsReported, WorkerStarted)
     banners = [
         e
-        for e in events
-        if (isinstance(e, SettingsReported) and e.kind in wanted) or isinstance(e, WorkerStarted)
-        if e.speaker.role != "broker" and e.speaker.file in gathered and e.at is not None
-        if not participants.at_place(e)
+        for e in told
+        if isinstance(e, WorkerStarted) or e.kind in wanted
+        if e.speaker.role != "broker" and e.at is not None and not participants.at_place(e)
     ]
+    gathered = {e.speaker.file for e in lines if e.speaker.role == "broker"} if banners else ()
+    banners = [e for e in banners if e.speaker.file in gathered]
     if not banners:
         return
-    joined = [(e.at, participants.of_member(e.member)) for e in events if isinstance(e, MemberIdIssued) and e.at]
-    stopped = [(stop.at, stop.participant) for stop in stops_of(participants, events)]
-    unnamed = [e.at for e in events if isinstance(e, MemberIdIssued) and e.at and e.member is None]
-    failed = [(e.at, participants.of_member(m)) for e in events if isinstance(e, MemberFailed) for m in e.members]
+    issued = [(e.at, e) for e in lines.telling(MemberIdIssued) if e.at]
+    joined = [(at, participants.of_member(e.member)) for at, e in issued]
+    stopped = [(stop.at, stop.participant) for stop in stops_of(participants, lines.by_clients)]
+    unnamed = [at for at, e in issued if e.member is None]
+    failed = [(e.at, participants.of_member(m)) for e in lines.telling(MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
         after = [who for when, who in joined if at < when <= at + ONE_START_MS and who is not None]
@@ -136,7 +139,7 @@ def _began(participants: Participants, participant: Participant, before: Sequenc
     """When the lines of a process began that end, closely following each other, with the word that it has started."""
     since = at
     for event in reversed(before):
-        if event.at is None or event.speaker.role == "broker":
+        if event.at is None:
             continue
         speaks = (
             participants.of_speaker(event) is participant
@@ -266,11 +269,11 @@ def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> boo
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
-    """Every time a participant's own log says that it closes."""
+    """Every time a participant's own log says that it closes; `events` are those of clients."""
     stops: list[tuple[Participant, list[Event]]] = []
     latest: dict[Participant, list[Event]] = {}
     for event in events:
-        if event.at is None or event.speaker.role == "broker" or not _is_stop(event):
+        if event.at is None or not _is_stop(event):
             continue
         for participant in _stopping(participants, event):
             last = latest.get(participant)

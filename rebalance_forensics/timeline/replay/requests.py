@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.windows import SAME_REJOIN_MS
@@ -42,11 +40,11 @@ _ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current
 """Whoever subscribes anew while a rebalance is under way is assigned what it no longer wants (ConsumerCoordinator)."""
 
 
-def requests_of(participants: Participants, events: Sequence[Event]) -> tuple[Request, ...]:
+def requests_of(participants: Participants, events: Told) -> tuple[Request, ...]:
     """All requests, oldest first; the coordinator's line joins the client's that it answers."""
     found: list[Request] = []
-    for event in events:
-        if event.at is None:
+    for event in events.telling(JoinRequested, RebalanceStarted):
+        if event.at is None or event.group is None:
             continue
         if isinstance(event, JoinRequested) and event.why in _OWN_WISH:
             found.append(

@@ -63,9 +63,9 @@ def throwers(timeline: Timeline, event: Event) -> Sequence[Participant]:
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
     """Who writes its consumer's lines on a thread; nobody of this group where it is another consumer's."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)
-    for event in timeline.own:
+    for event in timeline.own.by_clients:
         speaker = event.speaker
-        if speaker.role == "broker" or speaker.client_id is None or speaker.thread is None:
+        if speaker.client_id is None or speaker.thread is None:
             continue
         mine = found[speaker.file, speaker.thread]
         if (participant := timeline.participants.of_speaker(event)) is not None:

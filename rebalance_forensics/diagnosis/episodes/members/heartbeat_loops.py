@@ -28,7 +28,7 @@ def loop_of(timeline: Timeline, participant: Participant) -> Event | None:
 def _loops(timeline: Timeline) -> dict[Participant | None, Event]:
     """The first such line of each participant that has one."""
     found: dict[Participant | None, Event] = {}
-    for event in timeline.own:
+    for event in timeline.own.by_clients:
         if event.pattern.startswith(_KAFKAJS) or event.speaker.component == _AIOKAFKA:
             found.setdefault(timeline.participants.of_speaker(event), event)
     return found | _before_kip_62(timeline)
@@ -72,4 +72,5 @@ def has_no_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
 
 
 def _go_clients(timeline: Timeline) -> set[Participant | None]:
-    return {timeline.participants.of_speaker(event) for event in timeline.own if event.pattern.startswith(_GO)}
+    by_clients = timeline.own.by_clients
+    return {timeline.participants.of_speaker(event) for event in by_clients if event.pattern.startswith(_GO)}
