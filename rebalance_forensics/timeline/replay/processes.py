@@ -113,7 +113,7 @@ def _nameless_starts(participants: Participants, lines: Told) -> Iterator[tuple[
     banners = [
         e
         for e in told
-        if isinstance(e, WorkerStarted) or e.kind in wanted
+        if isinstance(e, WorkerStarted) or (isinstance(e, SettingsReported) and e.kind in wanted)
         if e.speaker.role != "broker" and e.at is not None and not participants.at_place(e)
     ]
     gathered = {e.speaker.file for e in lines if e.speaker.role == "broker"} if banners else ()
