@@ -58,9 +58,10 @@ class Told(InTime[Event]):
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         super().__init__(events, time_of)
-        self._places: dict[type[Event], array[int]] = defaultdict(lambda: array("q"))
+        places: dict[type[Event], array[int]] = defaultdict(lambda: array("q"))
         for place, event in enumerate(self):
-            self._places[type(event)].append(place)
+            places[type(event)].append(place)
+        self._places = dict(places)
         self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
 
     def tells(self, *kinds: type[Event]) -> bool:
@@ -74,12 +75,14 @@ class Told(InTime[Event]):
 
     def telling(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
+        known = self._places
+        if known.keys().isdisjoint(kinds):
+            return NOTHING
         found = self._asked.get(kinds)
         if found is None:
-            lists = [self._places[kind] for kind in dict.fromkeys(kinds) if kind in self._places]
+            lists = [known[kind] for kind in dict.fromkeys(kinds) if kind in known]
             places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-            found = InTime(map(self.__getitem__, places), time_of, ordered=True) if lists else NOTHING
-            self._asked[kinds] = found
+            found = self._asked[kinds] = InTime(map(self.__getitem__, places), time_of, ordered=True)
         return found
 
     @cached_property

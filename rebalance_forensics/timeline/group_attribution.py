@@ -40,6 +40,7 @@ OF_A_MEMBER = (
 )  # fmt: skip
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
+_NAMED = "stream-client ["
 
 _Client = tuple[str, str | None]
 """Where it runs, and its client id."""
@@ -133,7 +134,7 @@ def streams_client_of(event: Event) -> str | None:
     speaker = event.speaker
     if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known
-    said = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" else None
+    said = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _NAMED in event.text else None
     return said[1] if said else None
 
 

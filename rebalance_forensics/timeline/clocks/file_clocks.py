@@ -33,6 +33,7 @@ from rebalance_forensics.timeline.windows import (
 E = TypeVar("E", bound=Event)
 
 
+_AS_IT_STARTS = (SettingsReported, VersionReported, Subscribed)
 _LEAST_TIMES = 4
 """So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
 
@@ -91,7 +92,8 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     for log in logs:
         shared = _difference(reference, [e for place in log.places for e in by_place[place]])
         for place in (place for place in log.places if place in adjusted):
-            difference = _agreed(_difference(reference, by_place[place]), shared)
+            own = shared if len(log.places) == 1 else _difference(reference, by_place[place])
+            difference = _agreed(own, shared)
             known = _clock(place, zones[place], difference, max(steps[place], reference_step), zoned=zoned[place])
             clocks[place] = replace(known, step_ms=steps[place])
     return clocks
@@ -226,7 +228,7 @@ def _difference(reference: SharedFacts, events: Sequence[Event]) -> int | None:
     again: list[int] = []
     began: int | None = None
     for event in sorted(events, key=lambda e: e.at or 0):
-        if isinstance(event, SettingsReported | VersionReported | Subscribed):
+        if isinstance(event, _AS_IT_STARTS):
             began = event.at
         key = fact_in(event) if event.at is not None else None
         if event.at is not None and key is not None and key in reference.told:

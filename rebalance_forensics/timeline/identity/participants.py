@@ -25,6 +25,11 @@ ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
 BY_PROCESS = ("streams", "connect", "schema-registry")
 """Groups in which a process takes part as one, whatever clients it has."""
+_WITH_ITS_OWN_ID = (
+    JoinSucceeded, JoinReported, SyncSucceeded, LeaveSent, MemberTransitioned, JoinFailed, SyncFailed, HeartbeatFailed,
+    GroupHeartbeatFailed, PollTimeoutExpired,
+)  # fmt: skip
+"""What a client says of its own membership, its member id among it."""
 P = TypeVar("P")
 
 
@@ -141,14 +146,9 @@ def unnamed(participant: Participant, client_id: str | None) -> str:
 
 def own_member_id(event: Event) -> str | None:
     """The member id that a client line says of its own speaker."""
-    match event:
-        case JoinSucceeded() | JoinReported() | SyncSucceeded() | LeaveSent() | MemberTransitioned():
-            return event.member
-        case JoinFailed() | SyncFailed() | HeartbeatFailed() | GroupHeartbeatFailed() | PollTimeoutExpired():
-            return event.member
-        case JoinRequested(why="member-id-required"):
-            return event.member
-    return None
+    if isinstance(event, _WITH_ITS_OWN_ID):
+        return event.member
+    return event.member if isinstance(event, JoinRequested) and event.why == "member-id-required" else None
 
 
 def place_name(event: Event) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -37,8 +38,7 @@ class _Log:
 
     def hear(self, event: Event) -> None:
         """Take in who says a line of the group, and when."""
-        ids = {own_member_id(event), streams_client_of(event)} - {None}
-        self.ids |= {name for name in ids if name is not None}
+        self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
         if event.speaker.client_id:
             self.clients.add(event.speaker.client_id)
         if event.at is not None:
@@ -139,6 +139,7 @@ def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
     return {process[0].file: process for process in processes}
 
 
+@lru_cache(maxsize=1 << 12)
 def log_stem(path: str) -> str:
     """A log without the dates and numbers of its rotation: the same for every piece of it."""
     return _ENDING.sub("", path)

@@ -32,7 +32,7 @@ def why_left(reason: str | None, why: str | None) -> DepartureWhy:
 
 def is_trouble(event: Event) -> bool:
     """Whether a Go client's group loop ran into an error."""
-    return isinstance(event, CoordinatorLost | JoinFailed | SyncFailed) and event.pattern.startswith("go/")
+    return event.pattern.startswith("go/") and isinstance(event, CoordinatorLost | JoinFailed | SyncFailed)
 
 
 def gives_up(event: LeaveSent, before: Iterable[Event]) -> bool:

@@ -111,8 +111,7 @@ class Lives(Register):
             case MemberLeft():
                 self._left(event)
             case MemberFailed():
-                for member in event.members:
-                    self._departed(member, event, event.why if event.why != "unknown" else "session-expired")
+                self._failed(event)
             case PendingMemberRemoved():
                 self._withdrawn(event.member)
             case StaticMemberReplaced():
@@ -121,14 +120,15 @@ class Lives(Register):
                 self._emptied(event)
             case AssignmentComputed():
                 self._assigned(event)
-            case _:
+            case MemberReconciled():
                 self._is_moved_on(event)
+            case _:
                 self._client_said(event)
         self.live.heard(event)
 
-    def _is_moved_on(self, event: Event) -> None:
+    def _is_moved_on(self, event: MemberReconciled) -> None:
         """Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came."""
-        if isinstance(event, MemberReconciled) and event.member not in self._gone:
+        if event.member not in self._gone:
             self._is_in(event.member, event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
@@ -152,6 +152,10 @@ class Lives(Register):
                 self._departed(member, event, "sync-timeout")
             elif event.trigger in ("member-rejoined", "leader-rejoined", "static-member-changed"):
                 self._is_in(member, event)
+
+    def _failed(self, event: MemberFailed) -> None:
+        for member in event.members:
+            self._departed(member, event, event.why if event.why != "unknown" else "session-expired")
 
     def _left(self, event: MemberLeft) -> None:
         member = event.member

@@ -83,7 +83,7 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
         if isinstance(event, ClientHeldTwice):
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
                 held[participant].append(event.at)
-        for participant in _starting(participants, event) or nameless.get(event.origin, ()):
+        for participant in _starting(participants, event) or (nameless.get(event.origin, ()) if nameless else ()):
             if not isinstance(event, Subscribed) or participant not in spoken:
                 by_participant[participant].append(event)
             if isinstance(event, WorkerStarted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -141,6 +142,7 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
 
 
+@lru_cache(maxsize=1 << 12)
 def _stem(name: str) -> str:
     """The words of a name, without numbers and the ids that deployments put in (`orders-7f9c6d-x2kqp`)."""
     words = (re.sub(r"\d+$", "", word) for word in re.split(r"[-_.#:/@]", name))
