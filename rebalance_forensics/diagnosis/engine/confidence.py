@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 CERTAIN = 0.97
 """The lines say it in so many words."""
@@ -22,7 +22,8 @@ MOST_ODDS = 7
 LEAST_SHOWN = 0.05
 
 
-def confidences(odds: Sequence[int]) -> tuple[float, ...]:
+@lru_cache(maxsize=1 << 10)
+def confidences(odds: tuple[int, ...]) -> tuple[float, ...]:
     """How sure the first of these rivals is, and the others, none of them surer than it; together at most 1.
 
     Odds are logarithms to base 2; beside the rivals there is always "something else" at odds 0.

@@ -41,7 +41,7 @@ def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tup
         for rival in outcome.rivals.get(one, ()):
             others[rival.cause].append(rival)
     ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))
-    sure, *less = confidences([best.odds, *(max(w.odds for w in told) for _, told in ordered)])
+    sure, *less = confidences((best.odds, *[max([w.odds for w in told]) for _, told in ordered]))
     found = (
         Rival(cause, confidence, tuple(sorted(told, key=lambda w: (-w.odds, w.hypothesis.started_at()))))
         for (cause, told), confidence in zip(ordered, less, strict=True)

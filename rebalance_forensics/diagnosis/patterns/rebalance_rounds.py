@@ -61,6 +61,9 @@ def member_name(member_id: str) -> str:
 
 def distinct_names(members: Sequence[tuple[str, str | None]]) -> dict[str, str | None]:
     """Name -> member id; where several members share a name, they go by their member ids."""
+    named = dict(members)
+    if len(named) == len(members):
+        return named
     often = Counter(name for name, _ in members)
     return {(name if often[name] == 1 else member or name): member for name, member in members}
 
@@ -75,6 +78,8 @@ def _by_number(generations: Sequence[Generation]) -> dict[int, list[Generation]]
 def _generation_of(rebalance: Rebalance, generations: dict[int, list[Generation]]) -> Generation | None:
     """The generation it led to; numbers start again when a group was deleted, so the nearest in time counts."""
     same = generations.get(rebalance.generation, []) if rebalance.generation is not None else []
+    if len(same) == 1:
+        return same[0]
     return min(same, key=lambda g: abs((g.started_at or g.completed_at or 0) - rebalance.started_at), default=None)
 
 

@@ -26,7 +26,8 @@ _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "t
 def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
     words = f"fenced {_fenced(event)}" if _is_fencing(event) else _words(type(event).__name__)
-    details = ", ".join([*dict.fromkeys(_details(event))][:SHOWN])
+    found = _details(event)
+    details = found[0] if len(found) == 1 else ", ".join([*dict.fromkeys(found)][:SHOWN])
     text = f"{_who(event)}: {words}" + (f", {details}" if details else "")
     return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
 
@@ -58,13 +59,16 @@ def _details(event: Event) -> list[str]:
     fields = _fields_of(type(event).__name__)
     said = [text for name in fields.said if isinstance(text := getattr(event, name), str) and text not in EMPTY]
     found = [f"{name} {number}" for name in fields.numbered if isinstance(number := getattr(event, name), int)]
-    found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
+    if fields.flags:
+        found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
     for name in fields.named:
-        told = _own(event, _told(getattr(event, name)))
-        if told and not any(told in text for text in said):
+        value = getattr(event, name)
+        told = _own(event, _told(value)) if value else ""
+        if told and not (said and any(told in text for text in said)):
             found.append(told)
-    found += [text for index, text in enumerate(said) if not any(text in other for other in said[:index])]
-    return found
+    if len(said) < 2:
+        return found + said
+    return found + [text for index, text in enumerate(said) if not any(text in other for other in said[:index])]
 
 
 class _Fields(NamedTuple):

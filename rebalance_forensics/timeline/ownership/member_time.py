@@ -132,7 +132,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
             # Whoever picked the lines may have left out the assignment: it was missed until it went, that is sure.
             one = replace(one, ended_at=departure.at, at_least=True)
         over[who] = one.ended_at
-        yield replace(one, started_at=max(one.started_at, before))
+        yield one if one.started_at >= before else replace(one, started_at=before)
 
 
 def _absence(

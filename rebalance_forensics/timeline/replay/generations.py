@@ -51,7 +51,7 @@ class Slot:
     def started_at(self) -> int | None:
         """When the join phase opened, as the coordinator or else the first member tells."""
         if self.prepared:
-            return min(p.at for p in self.prepared if p.at is not None)
+            return min([p.at for p in self.prepared if p.at is not None])
         return min(self.join_starts.values(), default=None)
 
     def stabilized_at(self) -> int | None:
@@ -74,7 +74,7 @@ class Slot:
             self.completed_at(),
             self.emptied.at if self.emptied else None,
         ]
-        return min((t for t in known if t is not None), default=0)
+        return min([t for t in known if t is not None], default=0)
 
 
 class Generations:

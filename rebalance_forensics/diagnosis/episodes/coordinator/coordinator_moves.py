@@ -44,6 +44,8 @@ from rebalance_forensics.timeline.windows import (
 
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
+_ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+_SHOWING = (GroupLoaded, *_ANSWERED)
 ShownBy = Literal["load", "losses", "answer", "another", "nothing"]
 """A broker that loads the group, most members that lose their coordinator, or of one of them a broker's answer or the
 other coordinator that it then found."""
@@ -61,6 +63,8 @@ class CoordinatorMove(Struct, frozen=True):
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
+    if not timeline.of(*_SHOWING):
+        return
     settled = _settled_at(timeline)
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
     for told in (_answered(timeline), [] if settled is None else _found_another(timeline, settled)):
@@ -212,7 +216,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
     Whoever is cut off gets no answer, so one member's word is enough to tell a move from a broken connection.
     """
-    said = timeline.of(CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+    said = timeline.of(*_ANSWERED)
     born = _born_at(timeline)
     asked = [e for e in said if e.at is not None and e.at > born and _is_answer(e)]
     told = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]

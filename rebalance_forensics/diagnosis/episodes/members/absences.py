@@ -94,7 +94,8 @@ def absences(timeline: Timeline, whys: Iterable[str]) -> list[Absence]:
 
 def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     found = []
-    for participant, groups in timeline.remembered(_ends_of_lives).items():
+    ends = timeline.remembered(_ends_of_lives) if timeline.departures else {}
+    for participant, groups in ends.items():
         for index, group in enumerate(groups):
             gone = [d for d in group if d.why in wanted]
             if not gone:

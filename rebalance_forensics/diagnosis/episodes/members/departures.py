@@ -212,6 +212,8 @@ def shutdowns(timeline: Timeline) -> list[list[Absence]]:
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
+    if not timeline.departures:
+        return []
     static = [a for a in losses(timeline) if is_static(timeline, a) and not _ran_on(timeline, a)]
     unheard = {id(a) for a in static if a.stop is None}
     gone = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]

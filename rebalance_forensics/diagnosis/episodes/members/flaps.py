@@ -38,6 +38,8 @@ class Flapping(Struct, frozen=True):
 
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
+    if not timeline.departures:
+        return
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
     for away in (a for a in closings(timeline) if not same_process(timeline, a)):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.

@@ -65,6 +65,8 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
 
     A static member that is back in time costs no rebalance: those walk by themselves (static_returns).
     """
+    if not timeline.departures:
+        return
     in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
     clean = [r for r in clean if not exception_before(timeline, r.away)]

@@ -37,6 +37,8 @@ def restarts(timeline: Timeline) -> list[Restart]:
 
 
 def _restarts(timeline: Timeline) -> list[Restart]:
+    if not timeline.departures:
+        return []
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
     downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
     found, used = [], set()

@@ -37,6 +37,7 @@ PROTOCOL_ERRORS = (
     "InterruptException",
 )  # fmt: skip
 FAILED_IN_A_ROW = 3
+_OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
 
 
 class Undelivered(Struct, frozen=True):
@@ -128,10 +129,10 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
     if timeline.protocol != "classic" or not timeline.has_coordinator_log or timeline.coverage.is_excerpt:
         return
     # A log that never shows an assignment may not be told them: members that come and go are reason enough.
-    tells = bool(timeline.of(AssignmentReceived))
+    tells, has_epochs = bool(timeline.of(AssignmentReceived)), bool(timeline.of(*_OF_EPOCHS))
     row: list[Rebalance] = []
     for rebalance in timeline.rebalances:
-        if any(isinstance(e, GroupEpochBumped | TargetAssignmentComputed) for e in rebalance.events):
+        if has_epochs and any(isinstance(e, _OF_EPOCHS) for e in rebalance.events):
             continue
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
             if tells or not timeline.moves(

@@ -79,7 +79,8 @@ class Hearing(Struct, frozen=True):
 
 def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
-    if not _joins_are_logged(timeline, participant):
+    is_told = bool(timeline.said_by(participant, HeartbeatFailed, JoinRequested))
+    if not is_told or not _joins_are_logged(timeline, participant):
         return
     told: list[Event] = []
     waits = False

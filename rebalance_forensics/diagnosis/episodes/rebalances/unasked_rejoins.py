@@ -44,7 +44,8 @@ def rejoined_unasked(timeline: Timeline) -> list[Rejoin]:
     found: list[Rejoin] = []
     joined: dict[Participant, JoinSucceeded] = {}
     asked: dict[Participant, JoinStarted] = {}
-    for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if timeline.kind == "consumer" else ():
+    may_be = timeline.kind == "consumer" and len(timeline.of(JoinSucceeded)) > 1 and timeline.of(JoinStarted)
+    for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if may_be else ():
         participant = timeline.participants.of_speaker(event)
         if participant is None:
             continue

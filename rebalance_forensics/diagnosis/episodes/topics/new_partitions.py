@@ -61,6 +61,8 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
     for event in timeline.of(*_TELLING, PartitionsRevoked):
         for partition in _given(event):
             first.setdefault(partition, event)
+    if not first:
+        return
     given = InTime(first.items(), lambda item: time_of(item[1]))
     highest: dict[str, int] = defaultdict(lambda: -1)
     ordered = timeline.rebalances
