@@ -68,7 +68,7 @@ def _with_what_brings_it(
         return
     done.add(id(one))
     deeper = {id(w): w for f in _core(one) for w in accounting[f.id] if _may_bring(w, one, brings)}
-    for other in sorted(deeper.values(), key=_best_first):
+    for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
         yield from _with_what_brings_it(other, accounting, brings, done)
     yield one
 

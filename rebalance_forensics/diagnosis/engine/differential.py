@@ -108,17 +108,20 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
     rows: dict[tuple[str, SignAnswer], tuple[Row, Answer, dict[str, int]]] = {}
     for one in (verdict, *(rival.weighed[0] for rival in rivals), *losers):
         for row, answer in one.answers:
-            kind = _KINDS[type(answer)]
-            if kind == "unobservable" and row.sign.own:
+            kind, sign = _KINDS[type(answer)], row.sign
+            if kind == "unobservable" and sign.own:
                 continue
-            told = rows.get((row.sign.id, kind))
+            told = rows.get((sign.id, kind))
             if told is None:
-                told = rows[row.sign.id, kind] = row, answer, {}
-            told[2].setdefault(one.cause, worth(row, answer))
+                rows[sign.id, kind] = row, answer, {one.cause: worth(row, answer)}
+            elif one.cause not in told[2]:
+                told[2][one.cause] = worth(row, answer)
     return tuple(_sign_row(kind, row, answer, weighs) for (_, kind), (row, answer, weighs) in rows.items())
 
 
 def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, int]) -> SignRow:
+    if kind == "unobservable":
+        return _bare_row(row.sign.id, row.sign.present, kind, tuple(weighs.items()))
     says, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
     if not lines and not searched:
         return _bare_row(row.sign.id, says, kind, tuple(weighs.items()))

@@ -66,8 +66,9 @@ def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
         alike = recent[one.cause] = [d for d in recent.get(one.cause, []) if at - d.last_at <= quiet]
         draft = next((d for d in alike if d.names & names or not (names or d.names) or _one_blow(d, one)), None)
         if draft is None:
-            draft = Draft(one.cause, at, one.hypothesis.last_at())
+            draft = Draft(one.cause, at, one.hypothesis.last_at(), names, [one], one.hypothesis.struck_at)
             drafts.append(draft)
             alike.append(draft)
-        draft.add(one)
+        else:
+            draft.add(one)
     return drafts

@@ -47,8 +47,9 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     """Each piece once: occurrences differ in their numbers only, and those of the longest count."""
     kept: dict[str, Advice] = {}
-    for told in sorted((w.hypothesis for w in findings), key=lambda h: h.started_at() - h.last_at()):
-        for advice in told.advice:
+    told = [w.hypothesis for w in findings]
+    for one in sorted(told, key=lambda h: h.started_at() - h.last_at()) if len(told) > 1 else told:
+        for advice in one.advice:
             kept.setdefault(_without_numbers(advice.action), advice)
     return tuple(kept.values())
 
@@ -60,6 +61,8 @@ def _without_numbers(text: str) -> str:
 
 def _interleaved(told: Sequence[Sequence[Event]]) -> list[Event]:
     """The best line of every occurrence first, then the second best, and so on."""
+    if len(told) == 1:
+        return list(told[0])
     found: list[Event] = []
     rank, left = 0, list(told)
     while left:
@@ -78,6 +81,8 @@ def summary_of(findings: Sequence[Weighed]) -> str:
 
 
 def _others(findings: Sequence[Weighed]) -> list[str]:
+    if len(findings) == 1:
+        return []
     return sorted({name for one in findings for name in names_of(one)} - names_of(findings[0]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -92,8 +93,31 @@ def _settled(timeline: Timeline, group: list[Restart], before: int | None = None
     """How many members the group had before."""
     replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
     at = group[0].away.at - 1 if before is None else before
-    there = sum(a not in replacing and not _gone_by(timeline, a, at) for a in timeline.members())
+    members, (went, came) = timeline.remembered(_every_member), timeline.remembered(_times_away)
+    there = len(members) - bisect_right(went, at) + bisect_right(came, at)
+    there -= sum(a in members and not _gone_by(timeline, a, at) for a in replacing)
     return max(there, members_counted(timeline, at + 1))
+
+
+def _every_member(timeline: Timeline) -> frozenset[Participant]:
+    return frozenset(timeline.members())
+
+
+def _times_away(timeline: Timeline) -> tuple[list[int], list[int]]:
+    """When a member left, and when one that had left was back, of all members: a storm walks over them again and again.
+
+    Between the two it is gone.
+    """
+    went: list[int] = []
+    came: list[int] = []
+    for member in timeline.members():
+        is_gone = False
+        times = {d.at for d in timeline.departures.of(member)} | {a.at for a in timeline.arrivals.of(member)}
+        for at in sorted(times):
+            if _gone_by(timeline, member, at) != is_gone:
+                is_gone = not is_gone
+                (went if is_gone else came).append(at)
+    return sorted(went), sorted(came)
 
 
 def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
