@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -254,7 +255,9 @@ def _clients(member: str, participant: Participant) -> frozenset[str]:
     return frozenset({member[1:]}) if member[1:] in participant.client_ids else participant.client_ids
 
 
+@lru_cache(maxsize=1 << 10)
 def _member(member_id: str, participant: Participant | None, key: str) -> Member:
+    """A member as the report tells it, the same in every generation that it is in."""
     name = name_in_member_id(member_id)
     instance = client = None
     if participant is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import accumulate, pairwise
 
@@ -305,8 +305,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     end = until or timeline.last
     if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
         return False
-    known = [g for g in timeline.generations if 0 < _reached_at(g) <= last]
-    if known and led_unseen(timeline, known[-1]):
+    reached = _last_reached(timeline, last)
+    if reached is not None and led_unseen(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():
@@ -327,6 +327,19 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if went is not None and came is not None and came.at > went.at:
             return False
     return bool(gone)
+
+
+def _last_reached(timeline: Timeline, at: int) -> Generation | None:
+    """The last of the generations that were reached by then."""
+    times, latest = timeline.remembered(_by_their_times)
+    place = bisect_right(times, at)
+    return timeline.generations[latest[place - 1]] if place else None
+
+
+def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
+    """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
+    told = sorted((at, place) for place, g in enumerate(timeline.generations) if (at := _reached_at(g)) > 0)
+    return [at for at, _ in told], [*accumulate((place for _, place in told), max)]
 
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
