@@ -120,16 +120,12 @@ class Lives(Register):
                 self._emptied(event)
             case AssignmentComputed():
                 self._assigned(event)
-            case MemberReconciled():
-                self._is_moved_on(event)
+            case MemberReconciled() if event.member not in self._gone:
+                # Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came.
+                self._is_in(event.member, event)
             case _:
                 self._client_said(event)
         self.live.heard(event)
-
-    def _is_moved_on(self, event: MemberReconciled) -> None:
-        """Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came."""
-        if event.member not in self._gone:
-            self._is_in(event.member, event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
