@@ -35,6 +35,10 @@ def _session_ms(timeline: Timeline) -> int:
 
 def session_in_words(timeline: Timeline) -> str:
     """session.timeout.ms as what follows `the session timeout is`: a default is called one, no log shows it in use."""
+    return timeline.remembered(_session_in_words)
+
+
+def _session_in_words(timeline: Timeline) -> str:
     if told := session_told_ms(timeline):
         return seconds(told)
     if unset := _session_unset_ms(timeline):
@@ -45,7 +49,7 @@ def session_in_words(timeline: Timeline) -> str:
 
 def session_known_ms(timeline: Timeline) -> int | None:
     """session.timeout.ms as a log shows it, else as it is where none was set; None where that depends on the client."""
-    return session_told_ms(timeline) or _session_unset_ms(timeline)
+    return session_told_ms(timeline) or timeline.remembered(_session_unset_ms)
 
 
 def _session_unset_ms(timeline: Timeline) -> int | None:

@@ -17,18 +17,12 @@ MOST_IDS = 100
 """Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands."""
 
 
+@lru_cache(maxsize=1024)
 def culprit_of(participant: Participant, *, as_instance: bool = False) -> Culprit:
     """A member: its client id; a Streams instance, a worker, one of many with that client id: where it runs.
 
-    A static member: its instance id.
+    A static member: its instance id. Whoever has thousands of member ids in a long storm is blamed as often.
     """
-    return _culprit_of(participant, participant.number_of_names(), as_instance=as_instance)
-
-
-@lru_cache(maxsize=1024)
-def _culprit_of(participant: Participant, names: int, *, as_instance: bool) -> Culprit:
-    """The same, worked out once: a participant has thousands of member ids in a long storm, and is blamed as often."""
-    del names  # they only ever grow
     if participant.has_namesakes or (
         participant.kind == "instance" and participant.client_ids and not participant.instance_ids
     ):

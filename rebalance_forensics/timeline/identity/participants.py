@@ -55,14 +55,6 @@ class Participant(Struct, frozen=True, eq=False):
         """An instance known by its Streams client alone: the next life of its process has another."""
         return self.kind == "instance" and self.name in self.client_ids
 
-    def number_of_names(self) -> int:
-        """How many names it goes by, some counted twice."""
-        names = (
-            self.client_ids, self.instance_ids, self.member_ids, self.threads, self.hosts, self.files,
-            self.processes, self.endpoints,
-        )  # fmt: skip
-        return sum(map(len, names))
-
     def every_name(self) -> tuple[str, ...]:
         """All other names, sorted, directories and stems of its files included."""
         return tuple(sorted((self.lasting_names() | self.member_ids) - {self.name, ""}))
