@@ -74,8 +74,8 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
     # until a request times out.
     needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
-    alive = isinstance(log_continues(timeline, absence), Present)
-    if logs and alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
+    alive = bool(logs) and isinstance(log_continues(timeline, absence), Present)
+    if alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))
     return Unobservable((own_log(absence, session),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
-from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once, expulsion_told
+from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_with, expulsion_told
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of, polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
@@ -153,22 +153,26 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
 def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     """A process that was started anew does not know the member id of the one before."""
     for absence in subject.absences:
+        if absence.start is not None:
+            continue
         gone = {d.member for d in absence.departures if d.member}
         told = said_under_old_id(timeline, absence)
         # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
         told += tuple(
             e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
         )
-        if told and absence.start is None:
+        if told:
             return Present(told)
     return Unobservable()
 
 
 def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """What its own log says after the group lost it, under the member id that it had before."""
-    gone = {d.member for d in absence.departures if d.member}
     until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
     said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
+    if not said:
+        return ()
+    gone = {d.member for d in absence.departures if d.member}
     return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
 
 
@@ -307,11 +311,10 @@ def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
 )
 def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
     """Without the coordinator's log: whether it lost members at the same time whose sessions end one by one."""
-    together = {away.departures[0].id: group for group in expelled_at_once(timeline) for away in group}
-    if not subject.absences or any(away.departures[0].id not in together for away in subject.absences):
+    if not subject.absences or not all(expelled_with(timeline, away) for away in subject.absences):
         return Unobservable()
-    told = (e for away in together[subject.absences[0].departures[0].id] for e in expulsion_told(away))
-    return Present(tuple(told))
+    together = expelled_with(timeline, subject.absences[0])
+    return Present(tuple(e for away in together for e in expulsion_told(away)))
 
 
 @sign(present="these lines are the same for a member that was paused and for one that was cut off", absent="")

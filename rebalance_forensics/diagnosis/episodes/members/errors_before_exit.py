@@ -34,7 +34,7 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
 
 def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: int) -> list[Event]:
     """A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker)."""
-    if away.participant.kind != "client":
+    if away.participant.kind != "client" or not timeline.of(WorkChanged):
         return []
     failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
     return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]

@@ -26,6 +26,15 @@ def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     return timeline.remembered(_expelled_at_once)
 
 
+def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
+    """Those of them that an absence is one of; none where it is no such absence."""
+    return timeline.remembered(_by_their_departures).get(absence.departures[0].id, [])
+
+
+def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
+    return {away.departures[0].id: group for group in expelled_at_once(timeline) for away in group}
+
+
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     interval = heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
     unheard = (

@@ -56,6 +56,8 @@ def _is_before_kip_62(event: VersionReported) -> bool:
 
 def all_in_loops(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
     """Such a line of each of these members; nothing if one of them has another client, or no log."""
+    if not timeline.remembered(_loops):
+        return ()
     found = [loop_of(timeline, one) for one in dict.fromkeys(a.participant for a in absences)]
     return tuple(e for e in found if e is not None) if all(found) else ()
 
