@@ -81,6 +81,18 @@ OLD = ["pay-7c9f-aaa", "pay-7c9f-bbb", "pay-7c9f-ccc"]
 NEW = ["pay-5d4e-xxx", "pay-5d4e-yyy", "pay-5d4e-zzz"]
 
 
+def test_members_that_had_left_for_good_before_are_no_part_of_those_it_must_cover() -> None:
+    everybody = ["c-1", "c-2", "c-3", "c-4", "c-5"]
+    story = Story(release=(3, 9)).formed(*everybody)
+    for minute, client in enumerate(everybody[2:], 10):
+        closes(story, client, f"01:{minute}:00.000", [c for c in everybody if c not in everybody[2 : minute - 7]])
+    for minute, client in enumerate(everybody[:2], 10):
+        stay = [c for c in everybody[:2] if c != client]
+        closes(story, client, f"04:{minute}:00.000", stay)
+        comes(story, client, f"04:{minute}:08.000", [*stay, client])
+    assert story.causes()[-1] == "rolling-restart"
+
+
 def surged(story: Story, old: list[str], new: list[str]) -> Story:
     """Each new pod joins first, then an old one goes."""
     inside = list(old)
