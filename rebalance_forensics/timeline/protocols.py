@@ -18,11 +18,13 @@ from rebalance_forensics.events.epochs import (
 from rebalance_forensics.events.membership import MemberFailed, MemberJoined
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 
 _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")
 _THREAD = "-StreamThread-"
+_OF_COORDINATORS = (RebalanceStarted, MemberFailed)
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
@@ -45,7 +47,7 @@ def kind_of(events: Sequence[Event], beside: Iterable[Event] = ()) -> GroupKind:
         return "streams"
     if "share" in roles or "share" in protocols:
         return "share"
-    if any(_is_worker_id(m) for e in events if isinstance(e, RebalanceStarted | MemberFailed) for m in e.members):
+    if any(_is_worker_id(m) for e in events if isinstance(e, _OF_COORDINATORS) for m in e.members):
         return "connect"
     return "consumer" if events else "unknown"
 
@@ -125,18 +127,19 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     return tuple(terms)
 
 
-def rebalance_mode_of(events: Sequence[Event], kind: GroupKind, protocol: Protocol) -> RebalanceMode:
+def rebalance_mode_of(lines: Told, kind: GroupKind, protocol: Protocol) -> RebalanceMode:
     """Eager, cooperative or server-side; unknown when no line names an assignor."""
     if protocol in ("consumer", "streams", "share"):
         return "server-side"
     if kind == "streams":
         return "cooperative"
-    named = [p for e in events if isinstance(e, JoinSucceeded | SyncSucceeded) and (p := e.protocol)]
-    for event in reversed(events):
-        if isinstance(event, SettingsReported):
-            assignors = dict(event.settings).get("partition.assignment.strategy", "")
-            if assignors and not named:
-                named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])
+    joined = lines.telling(JoinSucceeded, SyncSucceeded)
+    named = [p for e in joined if isinstance(e, JoinSucceeded | SyncSucceeded) and (p := e.protocol)]
+    for event in reversed(lines.telling(SettingsReported)) if not named else ():
+        assignors = dict(event.settings).get("partition.assignment.strategy", "")
+        if assignors:
+            named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])
+            break
     last = named[-1] if named else None
     if last in _COOPERATIVE:
         return "cooperative"
