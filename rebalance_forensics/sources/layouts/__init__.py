@@ -10,6 +10,7 @@ from types import ModuleType
 
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
 from rebalance_forensics.sources.layouts.header_remainder import without_heading
+from rebalance_forensics.sources.layouts.kafkajs_text import with_kafkajs_facts
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 
 UNKNOWN = "unknown"
@@ -53,8 +54,8 @@ def reader(name: str) -> Reader:
 
 
 def _whole(layout: Layout, text: str) -> Parsed | None:
-    """What a layout reads, and what it leaves of the header; librdkafka's lines in its own wording."""
+    """What a layout reads, and what it leaves of the header; librdkafka's and KafkaJS' lines in their own wording."""
     parsed = layout.parse(text)
     if parsed is None or not isinstance(layout, TextLayout):
         return parsed
-    return unwrapped(without_heading(parsed))
+    return with_kafkajs_facts(unwrapped(without_heading(parsed)))

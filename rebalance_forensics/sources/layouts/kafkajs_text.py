@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.json_fields import object_of
 from rebalance_forensics.sources.layouts.json_kafkajs import LAYOUT as KAFKAJS
@@ -17,6 +19,12 @@ _TEXT = re.compile(
     r"(?P<level>NOTHING|ERROR|WARN|INFO|DEBUG) (?P<message>\[\w{1,40}\] [^\n{]{1,2000}?) (?P<facts>\{[^\n]*\})"
     r"(?: \+\d{1,9}ms)?\s*(?:\n|$)"
 )
+_OF_ANOTHER_LOGGER = re.compile(
+    r"(?:[^\n{]{0,200}? )??(?P<message>\[[A-Z]\w{1,40}\] [^\n{]{1,2000}?):? "
+    r"(?P<facts>\{[^\n]*?\"logger\":\"kafkajs\"[^\n]*?\})(?= CallStack:|\s*$)",
+    re.MULTILINE,
+)
+"""What an application's own logCreator makes of it: its own place in front, a colon, perhaps a call stack behind."""
 
 
 def kafkajs_in(text: str) -> Parsed | None:
@@ -26,6 +34,16 @@ def kafkajs_in(text: str) -> Parsed | None:
     if told is None or facts is None or facts.get("logger") != "kafkajs":
         return None
     return KAFKAJS.parse_fields({**facts, "level": told["level"], "message": told["message"]})
+
+
+def with_kafkajs_facts(parsed: Parsed) -> Parsed:
+    """A record of some logger in which KafkaJS speaks, with the facts that stand behind its words."""
+    told = _OF_ANOTHER_LOGGER.match(parsed.message) if '"logger":"kafkajs"' in parsed.message else None
+    facts = object_of(told["facts"]) if told is not None else None
+    found = KAFKAJS.parse_fields({**facts, "message": told["message"]}) if told is not None and facts else None
+    if found is None:
+        return parsed
+    return replace(found, stamp=parsed.stamp or found.stamp, level=parsed.level, thread=parsed.thread)
 
 
 class _KafkaJsText:
