@@ -66,9 +66,9 @@ def option_int(text: str) -> int | None:
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The elements of [a, b], Set(a, b), {a, b} or a, b; brackets inside an element stay whole."""
+    """The elements of [a, b], Set(a, b), {a, b}, Python's ('a', 'b') or a, b; brackets inside an element stay whole."""
     inner = _unwrapped(text.strip())
-    return tuple(item for item in (part.strip() for part in _split(inner)) if item)
+    return tuple(item for item in (part.strip().strip("'") for part in _split(inner)) if item)
 
 
 def _unwrapped(text: str) -> str:

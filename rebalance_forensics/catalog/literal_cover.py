@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from rebalance_forensics.catalog.literals import SHORTEST, rarity, stretches_of
+from rebalance_forensics.catalog.literals import SHORTEST, rare_among, rarity, stretches_of
 
 _LONGEST = 32
 _WORDS_IN_A_ROW = 4
@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(r"[a-z][A-Z]|__|[A-Z]{4}")
 
 def offers(literals: Sequence[str]) -> frozenset[str]:
     """The words by which a template's line could be found; none where nothing in it is rare enough."""
-    stretches = stretches_of(literals)
+    stretches = rare_among(stretches_of(literals))
     stems = {stem for stem in _STEMS if any(stem in stretch for stretch in stretches)}
     return frozenset(stems | {phrase for stretch in stretches for phrase in _phrases(stretch)})
 

@@ -15,6 +15,8 @@ _COMMON_LETTERS = 12
 
 # JSON, CSV and XML write these as they are; quotes, backslashes, angle brackets and line breaks they do not.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.\-:(),\[\]]+")
+_KEY = re.compile(r"[\s,]*\w+: ?")
+"""The name of a value beside the message, which a logger of JSON writes in quotes."""
 
 _COMMON = frozenset(
     """
@@ -48,10 +50,14 @@ def stretches_of(literals: Iterable[str]) -> list[str]:
     return [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
 
 
+def rare_among(stretches: Iterable[str]) -> list[str]:
+    """Those that may be looked for; the name of a value only where the message has nothing else."""
+    rare = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
+    return [stretch for stretch in rare if not _KEY.fullmatch(stretch)] or rare
+
+
 def _best(literals: Iterable[str]) -> str | None:
-    stretches = stretches_of(literals)
-    candidates = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
-    return max(map(_cut, candidates), key=rarity, default=None)
+    return max(map(_cut, rare_among(stretches_of(literals))), key=rarity, default=None)
 
 
 @lru_cache(maxsize=65536)

@@ -15,6 +15,10 @@ class VersionReported(Event, frozen=True, kw_only=True):
     product: Literal["kafka", "streams", "other"] = "kafka"
 
 
+class ClientStarted(Event, frozen=True, kw_only=True):
+    """A client of another language than Java says that it begins: an application made a consumer."""
+
+
 class StartTimeReported(Event, frozen=True, kw_only=True):
     """Says "Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
 

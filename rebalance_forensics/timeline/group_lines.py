@@ -9,6 +9,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import GroupMentioned
 from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.coordinator_answers import with_answers
 from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
@@ -25,13 +26,14 @@ class Lines(Struct, frozen=True):
 
 def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
-    told = without_failed_joins(_telling(distinct(own)))
+    told = with_answers(without_failed_joins(_telling(distinct(own))))
     tied = around.of_unnamed_clients(group, told)
     told = distinct([*told, *tied]) if tied else told
     unknown = [event for event in told if event.speaker.role == "unknown"]
     mine = with_roles(told, around.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    beside = with_roles([event for event in around.beside(group, told) if event.origin not in taken], told)
+    beside = [event for event in around.beside(group, told) if event.origin not in taken]
+    beside = with_roles(with_answers(beside), told)
     return Lines(group, tuple(mine), tuple(beside))
 
 

@@ -10,6 +10,7 @@ from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import AccessDenied
+from rebalance_forensics.events.rebalances import JoinReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
@@ -159,6 +160,7 @@ class Timeline:
         members = {a.participant for a in self.arrivals} | {d.participant for d in self.departures}
         members |= {r.participant for r in self.returns}
         known = {m.member_id for g in self.generations for m in g.members if m.member_id}
+        known |= {e.member for e in self.of(JoinReported) if e.member}
         return [a for a in self.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, InTime[E]]:

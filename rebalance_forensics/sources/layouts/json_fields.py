@@ -27,7 +27,10 @@ KAFKAJS_FACTS: tuple[str, ...] = (
 _NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _PLACES = tuple(f"[{namespace}] " for namespace in _NAMESPACES)
 _BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
-GO_FACTS = ("group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "err", "error")
+GO_FACTS = (
+    "group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "assigned", "added",
+    "revoking", "lost", "stage", "why", "is848", "err", "error",
+)  # fmt: skip
 """What franz-go and its kin say beside a message, in the order in which the patterns know it."""
 _HOSTS = (
     "kubernetes.pod.name", "kubernetes.pod_name", "k8s.pod.name", "host.name", "host.hostname", "hostname", "HOSTNAME",
@@ -146,8 +149,18 @@ def with_facts(message: str, fields: Fields, extra: tuple[str, ...]) -> str:
         message, keys = with_place(message, fields), KAFKAJS_FACTS
     else:
         keys = extra or (GO_FACTS if is_franz_go(fields) else ())
-    said = [f"{key}: {value}" for key in keys if (value := first_text(fields, (key,))) is not None]
+    said = [f"{key}: {value}" for key in keys if (value := _fact(fields, key)) is not None]
     return f"{message}; {', '.join(said)}" if said else message
+
+
+def _fact(fields: Fields, key: str) -> str | None:
+    """A text or a number as it is; partitions by topic as Go prints them: `orders[0 1], returns[0]`."""
+    value = fields.get(key)
+    if not isinstance(value, Mapping):
+        return first_text(fields, (key,))
+    if not all(isinstance(numbers, list) for numbers in value.values()):
+        return None
+    return ", ".join(f"{topic}[{' '.join(map(str, numbers))}]" for topic, numbers in value.items())
 
 
 def _stamp(fields: Fields, paths: tuple[str, ...]) -> Stamp | None:

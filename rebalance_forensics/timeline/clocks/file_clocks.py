@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
-from rebalance_forensics.events.process import SettingsReported, StartTimeReported, VersionReported
+from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.windows import (
@@ -33,7 +33,7 @@ from rebalance_forensics.timeline.windows import (
 E = TypeVar("E", bound=Event)
 
 
-_AS_IT_STARTS = (SettingsReported, VersionReported, Subscribed)
+_AS_IT_STARTS = (SettingsReported, VersionReported, ClientStarted, Subscribed)
 _LEAST_TIMES = 4
 """So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
 

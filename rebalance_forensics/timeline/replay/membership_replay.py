@@ -22,6 +22,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberReplaced,
     Unsubscribed,
 )
+from rebalance_forensics.events.process import ClientStarted
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
@@ -378,8 +379,11 @@ class Lives(Register):
             self._is_in(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
-        """A process that starts while its members are still in has lost them, whoever noticed."""
-        if self._starts.of(start.participant)[0].at == start.at:
+        """A process that starts while its members are still in has lost them, whoever noticed.
+
+        What a Java process says first may come after its first member's words; other clients begin with their start.
+        """
+        if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ClientStarted):
             return
         away = self._away.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberIdIssued, Subscribed
 from rebalance_forensics.events.process import (
     ClientHeldTwice,
+    ClientStarted,
     ConsumerClosed,
     ProcessStopping,
     SettingsReported,
@@ -75,6 +77,7 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
     held: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
+    anew = _subscribed_anew(participants, lines.telling(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
     events = lines.by_clients
     for place, event in enumerate(events):
         if event.at is None:
@@ -84,7 +87,7 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
                 held[participant].append(event.at)
         for participant in _starting(participants, event) or (nameless.get(event.origin, ()) if nameless else ()):
-            if not isinstance(event, Subscribed) or participant not in spoken:
+            if not isinstance(event, Subscribed) or participant not in spoken or event.origin in anew:
                 by_participant[participant].append(event)
             if isinstance(event, WorkerStarted):
                 began[event] = _began(participants, participant, events[:place], event.at)
@@ -100,6 +103,27 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
         )
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
+
+
+def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set[Origin]:
+    """Subscriptions of consumers that then look for a coordinator that nobody lost: they have only just been made."""
+    found: set[Origin] = set()
+    waiting: dict[Participant, Event] = {}
+    lost: set[Participant] = set()
+    for event in events:
+        participant = participants.of_speaker(event)
+        if participant is None:
+            continue
+        subscribed = waiting.pop(participant, None)
+        if isinstance(event, Subscribed):
+            waiting[participant] = event
+        elif isinstance(event, CoordinatorLost):
+            lost.add(participant)
+        elif isinstance(event, CoordinatorFound):
+            if subscribed is not None and participant not in lost:
+                found.add(subscribed.origin)
+            lost.discard(participant)
+    return found
 
 
 def _nameless_starts(participants: Participants, lines: Told) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
@@ -167,7 +191,10 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             return named or (here if len(here) == 1 and not client else _nowhere_else(participants, client))
         case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
             return []
-        case VersionReported() | StartTimeReported() | WorkerStarted():
+        case ClientStarted(group=str()):
+            participant = participants.of_speaker(event)
+            return [participant] if participant is not None else []
+        case VersionReported() | StartTimeReported() | WorkerStarted() | ClientStarted():
             here = participants.at_place(event)
             return here if len(here) == 1 else []
         case StreamsStateChanged(before="CREATED"):
@@ -213,13 +240,12 @@ def _starts(
         found = (*_without_settings(kind, told, InTime(dumps, time_of), lives), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
-        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged))
+        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged | ClientStarted))
         versions = (e for e in told if isinstance(e, VersionReported))
         new = (e for e in versions if not _runs_already(kind, time_of(e), lives))
         signs = sorted([*new, *others], key=time_of)
     if not signs:
-        first: list[Event] = [e for e in told if isinstance(e, Subscribed)]
-        signs = first[:1]
+        signs = [e for e in told if isinstance(e, Subscribed)]
     starts: list[Start] = []
     for sign in signs:
         assert sign.at is not None

@@ -18,6 +18,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
+    JoinReported,
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import time_of
@@ -132,7 +133,7 @@ def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
-    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
+    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at) or _led_by_another(timeline, run):
         return True
     came = {a.member for a in run}
     first = _first_generation(timeline, run[0].at)
@@ -142,6 +143,13 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
+
+
+def _led_by_another(timeline: Timeline, run: list[Arrival]) -> bool:
+    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in."""
+    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    leaders = {e.leader for e in told}
+    return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
 def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
@@ -243,14 +251,14 @@ def _end_of(run: list[Absence]) -> list[Absence]:
 
 
 def with_members(timeline: Timeline) -> InTime[int]:
-    """When generations that have members were created."""
+    """When generations that have members were created, or reached where only that is told (`_settled`)."""
     return timeline.remembered(_with_members)
 
 
 def _with_members(timeline: Timeline) -> InTime[int]:
     named = {g.generation for g in timeline.generations if g.members}
     known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
-    return InTime((r.stabilized_at for r in known if r.stabilized_at is not None), at=int)
+    return InTime((at for r in known if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
 def _counts_members(rebalance: Rebalance) -> bool:
