@@ -32,7 +32,9 @@ def forgotten() -> list[str]:
 def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_knows_why(tmp_path: Path) -> None:
     (incident,) = incidents(tmp_path, *forgotten())
     assert incident.group == "payments"
-    assert incident.root_causes[0].confidence < 0.5
+    told = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert {"process-pause", "slow-processing"} <= told.keys()
+    assert max(told.values()) <= 0.55
 
 
 def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:

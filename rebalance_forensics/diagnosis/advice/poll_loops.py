@@ -13,8 +13,8 @@ from rebalance_forensics.timeline.session_timeouts import number_of
 _POLL = "Find out what keeps that member from calling poll() during a rebalance."
 _LET_HEARTBEATS_THROUGH = (
     Advice(
-        action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS), "
-        "keep blocking calls out of the event loop (aiokafka).",
+        action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS) or "
+        "trigger_heartbeat (ruby-kafka), keep blocking calls out of the event loop (aiokafka).",
         why="This client sends no heartbeat while a handler keeps its loop busy.",
     ),
     Advice(

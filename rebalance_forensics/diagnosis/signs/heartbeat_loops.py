@@ -1,4 +1,4 @@
-"""Whether a client heartbeats from the loop that handles records, as KafkaJS, aiokafka and Java before 0.10.1 do."""
+"""Whether a client heartbeats from the loop that handles records, as KafkaJS, ruby-kafka, aiokafka and old Java do."""
 
 from __future__ import annotations
 

@@ -99,8 +99,11 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     alive = lines_after(timeline, absence)
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
         # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
-        # it still goes by the member id that only the process before can know.
+        # it still goes by the member id that only the process before can know, or a client that sends its heartbeats
+        # between records is told that it is unknown.
         alive = said_under_old_id(timeline, absence)
+        if not alive and loop_of(timeline, participant) is not None:
+            alive = _heartbeats_refused(timeline, absence)
         end = None
     if alive:
         return Present(alive)
@@ -176,6 +179,12 @@ def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]
     return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
 
 
+def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
+    own = timeline.said_by(absence.participant, HeartbeatFailed)
+    return tuple(e for e in absence.told if e in own and e.error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"))
+
+
 @sign(present="a new process of it started", absent="no new process started: its log continues without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
     """Whether what came back was started anew."""
@@ -193,6 +202,8 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
         and any(g.detailed for g in timeline.coverage.of(absence.participant))
     ):
         return Absent(lines=known.lines)
+    if refused := _heartbeats_refused(timeline, absence):
+        return Absent(lines=refused)
     gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
     if gone and back:

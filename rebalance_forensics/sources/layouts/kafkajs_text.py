@@ -19,12 +19,9 @@ _TEXT = re.compile(
     r"(?P<level>NOTHING|ERROR|WARN|INFO|DEBUG) (?P<message>\[\w{1,40}\] [^\n{]{1,2000}?) (?P<facts>\{[^\n]*\})"
     r"(?: \+\d{1,9}ms)?\s*(?:\n|$)"
 )
-_OF_ANOTHER_LOGGER = re.compile(
-    r"(?:[^\n{]{0,200}? )??(?P<message>\[[A-Z]\w{1,40}\] [^\n{]{1,2000}?):? "
-    r"(?P<facts>\{[^\n]*?\"logger\":\"kafkajs\"[^\n]*?\})(?= CallStack:|\s*$)",
-    re.MULTILINE,
-)
-"""What an application's own logCreator makes of it: its own place in front, a colon, perhaps a call stack behind."""
+_PLACE = re.compile(r"\[[A-Z]\w{1,40}\] ")
+_STACK = " CallStack:"
+"""What some loggers put behind the facts."""
 
 
 def kafkajs_in(text: str) -> Parsed | None:
@@ -37,13 +34,20 @@ def kafkajs_in(text: str) -> Parsed | None:
 
 
 def with_kafkajs_facts(parsed: Parsed) -> Parsed:
-    """A record of some logger in which KafkaJS speaks, with the facts that stand behind its words."""
-    told = _OF_ANOTHER_LOGGER.match(parsed.message) if '"logger":"kafkajs"' in parsed.message else None
-    facts = object_of(told["facts"]) if told is not None else None
-    found = KAFKAJS.parse_fields({**facts, "message": told["message"]}) if told is not None and facts else None
-    if found is None:
+    """A record of some logger in which KafkaJS speaks, with the facts that its words have behind them.
+
+    An application's own logCreator puts its place in front and a colon before the facts.
+    """
+    if '"logger":"kafkajs"' not in parsed.message:
         return parsed
-    return replace(found, stamp=parsed.stamp or found.stamp, level=parsed.level, thread=parsed.thread)
+    words, brace, facts = parsed.message.partition("\n")[0].partition("{")
+    place, told = _PLACE.search(words), object_of(brace + facts.partition(_STACK)[0])
+    if place is None or told is None:
+        return parsed
+    found = KAFKAJS.parse_fields({**told, "message": words[place.start() :].rstrip(": ")})
+    return (
+        replace(found, stamp=parsed.stamp or found.stamp, level=parsed.level, thread=parsed.thread) if found else parsed
+    )
 
 
 class _KafkaJsText:

@@ -43,11 +43,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
-from rebalance_forensics.timeline.replay.lost_membership import (
-    session_is_over,
-    was_expelled,
-    was_refused,
-)
+from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled, was_refused
 from rebalance_forensics.timeline.replay.membership import Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
@@ -379,12 +375,9 @@ class Lives(Register):
             self._is_in(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
-        """A process that starts while its members are still in has lost them, whoever noticed.
-
-        What a Java process says first may come after its first member's words; other clients begin with their start.
-        """
+        """A process that starts while its members are still in has lost them, whoever noticed."""
         if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ClientStarted):
-            return
+            return  # what a Java process says of its start may come after its first member's words
         away = self._away.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):
             if member != away:

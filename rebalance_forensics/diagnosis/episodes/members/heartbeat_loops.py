@@ -1,8 +1,8 @@
 """Clients that send heartbeats from the loop that handles records: a slow record silences them as a pause does.
 
-KafkaJS sends a heartbeat between two messages or batches (runner.js), aiokafka from the application's own event loop
-(group_coordinator.py), Java before 0.10.1 from poll() (KIP-62). All other clients have a thread or goroutine of their
-own for them.
+KafkaJS and ruby-kafka send a heartbeat between two messages or batches (runner.js, consumer.rb), aiokafka from the
+application's own event loop (group_coordinator.py), Java before 0.10.1 from poll() (KIP-62). All other clients have a
+thread or goroutine of their own for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-_KAFKAJS, _AIOKAFKA, _GO = "node/", "group_coordinator", "go/"
+_KAFKAJS, _RUBY, _AIOKAFKA, _GO = "node/", "ruby/", "group_coordinator", "go/"
 
 
 def loop_of(timeline: Timeline, participant: Participant) -> Event | None:
@@ -29,7 +29,7 @@ def _loops(timeline: Timeline) -> dict[Participant | None, Event]:
     """The first such line of each participant that has one."""
     found: dict[Participant | None, Event] = {}
     for event in timeline.own.by_clients:
-        if event.pattern.startswith(_KAFKAJS) or event.speaker.component == _AIOKAFKA:
+        if event.pattern.startswith((_KAFKAJS, _RUBY)) or event.speaker.component == _AIOKAFKA:
             found.setdefault(timeline.participants.of_speaker(event), event)
     return found | _before_kip_62(timeline)
 
