@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.counted_growth import counte
 from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.scaling import about_additions, about_growth
-from rebalance_forensics.diagnosis.signs.newcomers import COUNTED, NEWCOMERS, ONLY_LISTED, PICKED, PICKED_COUNTS
+from rebalance_forensics.diagnosis.signs.newcomers import ALONE, COUNTED, NEWCOMERS, ONLY_LISTED, PICKED, PICKED_COUNTS
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -35,6 +35,7 @@ CAUSE = Cause(
         speaks_for(COUNTED, STRONG),
         speaks_for(PICKED_COUNTS, WEAK),
         speaks_for(ONLY_LISTED, 0),
+        speaks_for(ALONE, 0),
     ),
     lookalikes=("rolling-restart", "startup", "shared-group-id"),
     settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.surviving_threads import tak
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present
-from rebalance_forensics.diagnosis.signs.newcomers import COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
+from rebalance_forensics.diagnosis.signs.newcomers import ALONE, COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.narratives import removed_by_hand, were_removed
 from rebalance_forensics.diagnosis.wording.participants import member
@@ -35,7 +35,10 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
         brings=with_rebalances(timeline, arrivals),
         explains=tuple(arrivals),
         participants=participants,
-        narrative=f"{new} joined the running group{'' if shown is NEWCOMERS else f'; {shown.present}'}.",
+        narrative=(
+            f"{new} joined {'the group' if shown is ALONE else 'the running group'}"
+            f"{'' if shown is NEWCOMERS else f'; {shown.present}'}."
+        ),
     )
 
 

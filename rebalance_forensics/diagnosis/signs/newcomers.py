@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
 from rebalance_forensics.diagnosis.sign import Sign, stated
+from rebalance_forensics.events.rebalances import AssignmentComputed
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
@@ -16,10 +19,24 @@ PICKED_COUNTS = stated(
     "more-members-than-before", present="the picked lines do not show whether the members that came are new or back"
 )
 ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
+ALONE = stated("new-and-alone", present="no line shows whether anybody else was in the group")
 
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     """How it shows that nobody who came was a member before; in an excerpt only the start of a process does."""
+    if _leads_at_once(timeline, arrivals):
+        return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
     return PICKED if timeline.coverage.is_excerpt and not any(a.start for a in arrivals) else NEWCOMERS
+
+
+def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add)."""
+    came = {a.participant for a in arrivals}
+    if timeline.has_coordinator_log or not came.issuperset(timeline.members()):
+        return False
+    led = timeline.of(AssignmentComputed).first(arrivals[0].at)
+    if led is None or time_of(led) - arrivals[0].at > LAST_JOINED_MS:
+        return False
+    return timeline.participants.of_speaker(led) in came

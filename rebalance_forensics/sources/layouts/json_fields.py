@@ -29,7 +29,7 @@ _PLACES = tuple(f"[{namespace}] " for namespace in _NAMESPACES)
 _BESIDE_THEM = frozenset({"groupId", "clientId", "correlationId", "memberId"})
 GO_FACTS = (
     "group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "assigned", "added",
-    "revoking", "lost", "stage", "why", "is848", "err", "error",
+    "revoking", "lost", "stage", "plan", "why", "is848", "err", "error",
 )  # fmt: skip
 """What franz-go and its kin say beside a message, in the order in which the patterns know it."""
 _HOSTS = (

@@ -6,7 +6,7 @@ from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSuccee
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 
-_LEADS = ("librdkafka/", "python/")
+_LEADS = ("librdkafka/", "python/", "go/")
 
 
 def led_unseen(timeline: Timeline, generation: Generation) -> bool:
@@ -15,6 +15,6 @@ def led_unseen(timeline: Timeline, generation: Generation) -> bool:
 
 
 def _leaders_say_so(timeline: Timeline) -> bool:
-    """Java's clients do from 2.4 on, kafka-python and aiokafka always, librdkafka at the level at which it joins."""
+    """Java's clients do from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka if it joins."""
     joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
     return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
