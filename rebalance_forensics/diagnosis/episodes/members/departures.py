@@ -19,6 +19,7 @@ from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
     JoinReported,
+    JoinSucceeded,
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import time_of
@@ -177,10 +178,13 @@ def _latest_reached(timeline: Timeline) -> list[int]:
 
 
 def _first_generation(timeline: Timeline, at: int) -> Generation | None:
-    """The first generation that was reached at that time or later."""
+    """The first generation that was reached at that time or later, or that was joined where no more is told."""
     latest = timeline.remembered(_latest_reached)
     place = bisect_left(latest, at)
-    return timeline.generations[place] if place < len(latest) else None
+    if place < len(latest):
+        return timeline.generations[place]
+    joined = timeline.of(JoinSucceeded).first(at)
+    return next((g for g in timeline.generations if joined and g.generation == joined.generation), None)
 
 
 def _member_counts(timeline: Timeline) -> dict[int, int]:
