@@ -149,7 +149,9 @@ class Generations:
                 self._reached(slot)
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined.setdefault(event.member or unnamed(participant, event.speaker.client_id), participant)
+                # aiokafka names the member that joined, and not the one that synced.
+                if event.member or participant.kind == "instance" or participant not in slot.joined.values():
+                    slot.joined.setdefault(event.member or unnamed(participant, event.speaker.client_id), participant)
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
             case WorkerAssigned(generation=n, leader=leader) if n is not None:
