@@ -23,6 +23,7 @@ KAFKAJS_FACTS: tuple[str, ...] = (
     "duration",
     "error",
     "clientId",
+    "broker",
 )
 _NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _PLACES = tuple(f"[{namespace}] " for namespace in _NAMESPACES)

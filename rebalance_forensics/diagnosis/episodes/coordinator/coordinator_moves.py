@@ -23,6 +23,7 @@ from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     HeartbeatFailed,
+    JoinReported,
     JoinRequested,
     JoinStarted,
     JoinSucceeded,
@@ -196,7 +197,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or _one_by_one_lost(timeline, run)
         ):
             continue
-        yield _of_run(run, broker, "losses", until=_found_again(timeline, run))
+        yield _of_run(run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
@@ -206,9 +207,9 @@ def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
-def _of_run(run: Sequence[Event], broker: int, shown_by: ShownBy, until: int = 0) -> CoordinatorMove:
+def _of_run(run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
-    return CoordinatorMove(first, f"broker-{broker}", tuple(run[:MOST_LINES]), shown_by, until=last)
+    return CoordinatorMove(first, broker, tuple(run[:MOST_LINES]), shown_by, until=last)
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -223,9 +224,15 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     for run in runs(told, time_of, ONE_LOSS_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
         named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
-        broker = next((number for number in named if number is not None), None)
+        broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
             yield _of_run(run, broker, "answer")
+
+
+def _by_address(run: Sequence[Event]) -> str | None:
+    """KafkaJS knows brokers by where they listen."""
+    nodes = (e.node for e in run if isinstance(e, CoordinatorLost))
+    return next((f"broker-{node}" for node in nodes if node), None)
 
 
 def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -237,7 +244,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     for run in runs(lost, time_of, ONE_LOSS_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
         if broker is not None:
-            yield _of_run(run, broker, "another", until=_found_again(timeline, run))
+            yield _of_run(run, f"broker-{broker}", "another", until=_found_again(timeline, run))
 
 
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
@@ -286,7 +293,9 @@ def _still_starting(timeline: Timeline, event: Event) -> bool:
     participant, at = timeline.participants.of_speaker(event), event.at or 0
     if participant is None or timeline.starts.of(participant).last(at) is None:
         return False
-    taken_in = timeline.said_by(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    taken_in = timeline.said_by(
+        participant, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, MemberTransitioned
+    )
     return not any((e.at or 0) <= at and _has_joined(e) for e in taken_in)
 
 
