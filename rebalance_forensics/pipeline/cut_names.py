@@ -12,6 +12,7 @@ from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.pipeline.cut_instances import with_static_members
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock, until_failure
 from rebalance_forensics.records import LEFT_OUT
@@ -61,7 +62,7 @@ def with_their_names(events: Iterable[Event], beside: Named | None = None) -> It
     """
     held, failure = until_failure(events)
     held = list(on_the_brokers_clock(held))
-    if any(LEFT_OUT in event.text for event in held):
+    if any(map(_is_cut, held)):
         groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}
         members = _Members(held, groups, beside.clients if beside is not None else ())
         groups |= beside.groups if beside is not None else set()
@@ -72,6 +73,11 @@ def with_their_names(events: Iterable[Event], beside: Named | None = None) -> It
     yield from held
     if failure is not None:
         raise failure
+
+
+def _is_cut(event: Event) -> bool:
+    """Whether something was left out of a line, or it ends in the middle of an id."""
+    return LEFT_OUT in event.text or any(member.endswith(LEFT_OUT) for member in _members_of(event))
 
 
 def _with_its_group(groups: set[str], event: Event) -> Event:
@@ -132,11 +138,14 @@ class _Members:
         self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
         self.streams = {client for event in events if (client := instance_of(event)) is not None}
         self.groups = groups
+        self.given = [e for e in events if isinstance(e, MemberIdIssued) and e.member is not None]
 
     def named_in(self, event: Event) -> Event:
         """The event with the ids that the other lines show."""
         if not any(member.endswith(LEFT_OUT) for member in _members_of(event)):
             return event
+        if (newcomer := self._given_an_id(event)) is not None:
+            return replace(event, members=(newcomer,))
         changed: dict[str, object] = {}
         for name in _OF_MEMBERS:
             value = getattr(event, name, None)
@@ -145,6 +154,14 @@ class _Members:
             elif value:
                 changed[name] = tuple(whole for each in value if (whole := self._whole(each)) is not None)
         return replace(event, **changed)
+
+    def _given_an_id(self, event: Event) -> str | None:
+        """A newcomer comes with the id that the coordinator has just given it (KIP-394)."""
+        if not isinstance(event, RebalanceStarted) or event.trigger != "member-added" or len(event.members) != 1:
+            return None
+        begun = event.members[0].removesuffix(LEFT_OUT)
+        given = [e.member for e in self.given if e.group == event.group and _soon_after(e, event)]
+        return next((member for member in reversed(given) if member is not None and member.startswith(begun)), None)
 
     def _whole(self, member: str) -> str | None:
         """The member id that begins so: the one that another line shows, else as much of it as tells it from others."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -14,15 +13,12 @@ from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconne
 from rebalance_forensics.events.membership import MemberFailed, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
-from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.names import is_anybodys_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
 
 _SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
-_ANYBODY = re.compile(r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*", re.IGNORECASE)
-"""Client ids that libraries use where the application sets none: having the same one ties nobody to anybody."""
-
 Lost = tuple[int, str]
 """When the coordinator lost a member, and which."""
 Gone = dict[str, InTime[Lost]]
@@ -56,7 +52,7 @@ class UnnamedClients:
         for client in sorted(self._said.keys() & (known | gone.keys())):
             for said in self._said[client].values():
                 seen = {id(event): member for event in said if (member := _lost_then(event, gone.get(client)))}
-                if seen or _ANYBODY.fullmatch(client) is None:
+                if seen or not is_anybodys_client_id(client):
                     yield from (
                         _of_the_group(event, group, seen.get(id(event)))
                         for event in said

@@ -117,6 +117,11 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     forced = None if first.followup else forced_rejoin(timeline, first)
     if why := why_forced(timeline, forced):
         narrative = f"{began} {why}.{effect}"
+    elif who := _who_left(timeline, first):
+        narrative = (
+            f"{began} when {who} left; these lines do not show why, whether it came back or who stayed in the group."
+            f"{effect}"
+        )
     elif any(isinstance(e, RebalanceStarted) and e.reason is None and LEFT_OUT in e.text for e in first.events):
         narrative = f"{began}; if the coordinator gave a reason, it was left out of its line.{effect}"
     else:
@@ -133,6 +138,15 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         participants=tuple(timeline.members()),
         narrative=narrative,
     )
+
+
+def _who_left(timeline: Timeline, rebalance: Rebalance) -> str:
+    """The member whose LeaveGroup began it, where too little is told to say more of it."""
+    opened = next((e for e in rebalance.events if isinstance(e, RebalanceStarted)), None)
+    if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
+        return ""
+    participant = timeline.participants.of_member(opened.members[0])
+    return participant.name if participant is not None else opened.members[0]
 
 
 def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:

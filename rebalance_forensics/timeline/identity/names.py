@@ -14,6 +14,9 @@ _STREAM_THREAD = re.compile(
     r"(?:(?P<number>\d+)(?:-(?:restore-|global-)?consumer)?(?:-(?s:.*))?|\u2026)"
 )
 _THREAD_CUT_OFF = "-StreamThread-\u2026"
+_ANYBODYS = re.compile(
+    r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*|segmentio@.*", re.IGNORECASE
+)
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
 
@@ -49,6 +52,12 @@ def is_counted_client_id(client_id: str, group: str) -> bool:
     `consumer-{group}-{n}`, `consumer-{n}` before 2.4 (ConsumerConfig, KafkaConsumer).
     """
     return bool(re.fullmatch(rf"consumer-(?:{re.escape(group)}-)?\d+", client_id))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_anybodys_client_id(client_id: str) -> bool:
+    """True for those that libraries use where the application sets none: having the same one ties nobody to anybody."""
+    return bool(_ANYBODYS.fullmatch(client_id))
 
 
 @lru_cache(maxsize=1 << 14)

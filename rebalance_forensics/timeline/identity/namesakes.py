@@ -28,7 +28,7 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.event_index import Told
-from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
+from rebalance_forensics.timeline.identity.names import is_anybodys_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.windows import LEAST_SESSION_MS
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
@@ -51,6 +51,8 @@ class _Seats:
         self.free: deque[int] = deque()
         self.shared = False
         self.uncounted = False
+        self.heard_at = -LEAST_SESSION_MS
+        """When one of them was last heard of."""
 
     def come(self, member: str) -> None:
         if member in self.taken:
@@ -82,14 +84,21 @@ class _Table:
         self.opened_at: int | None = None
         self._doubled: dict[str, None] = {}
 
-    def move(self, member: str, *, came: bool) -> None:
-        """Seat a member or let it go; one whose id names no client, or a thread, has none."""
+    def move(self, member: str, *, came: bool, at: int | None = None) -> None:
+        """Seat a member or let it go; one whose id names no client, or a thread, has none.
+
+        Where a library chose the client id, one that comes while another can only just have been heard is another one.
+        """
         client = name_in_member_id(member)
         if client is None or streams_client(client) is not None:
             return
         seats = self.by_client[client]
         before = len(seats.taken)
+        new = came and member not in seats.of and before > 0
         (seats.come if came else seats.go)(member)
+        if new and at is not None and at - seats.heard_at < LEAST_SESSION_MS and is_anybodys_client_id(client):
+            seats.shared = True
+        seats.heard_at = at if came and at is not None else seats.heard_at
         self.present += len(seats.taken) - before
         if len(seats.taken) > 1:
             self._doubled[client] = None
@@ -138,7 +147,7 @@ def _hear(table: _Table, event: Event) -> None:
     elif isinstance(event, RebalanceStarted):
         table.opened_at = event.at
     for came, member in moves(event):
-        table.move(member, came=came)
+        table.move(member, came=came, at=event.at)
     if isinstance(event, AssignmentComputed):
         told = {member for member, _ in event.assignment}
         for member in table.members():
