@@ -32,8 +32,8 @@ def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     unknown = [event for event in told if event.speaker.role == "unknown"]
     mine = with_roles(told, around.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    beside = [event for event in around.beside(group, told) if event.origin not in taken]
-    beside = with_roles(with_answers(beside), told)
+    near = (event for event in around.beside(group, told) if event.origin not in taken)
+    beside = with_roles(with_answers(near), told)
     return Lines(group, tuple(mine), tuple(beside))
 
 

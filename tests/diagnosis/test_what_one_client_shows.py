@@ -155,3 +155,54 @@ def test_a_session_that_only_the_client_takes_for_over_is_no_eviction(tmp_path: 
     (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert incident.root_causes[0].cause == "network-partition"
     assert "took its session for expired; its log shows lost connections to the brokers" in told(incident)
+
+
+CLOSED = (
+    "[2026-03-01 01:10:{:02},041] INFO [GroupCoordinator 7]: Preparing to rebalance group payments in state "
+    "PreparingRebalance with old generation 1 (__consumer_offsets-31) (reason: Removing member c-1-df3071c8-23e1-4384-"
+    "ad69-7770362dd7f0 on LeaveGroup; client reason: the consumer is being closed) "
+    "(kafka.coordinator.group.GroupCoordinator)"
+)
+
+
+def test_of_a_close_that_is_all_there_is_the_coordinators_line_tells_who_left(tmp_path: Path) -> None:
+    (tmp_path / "paste.md").write_text(f"```\n{CLOSED.format(1)}\n```\n", encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert told(incident).startswith("A rebalance began when c-1 left")
+
+
+def test_a_coordinator_that_does_not_say_that_the_group_is_empty_does_not_show_who_was_the_last(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, CLOSED.format(1))
+    assert incident.root_causes[0].confidence < 0.5
+    assert "who stayed in the group" in told(incident)
+
+
+RDKAFKA = "rdkafka-{}-53c2-4a7b-b2f3-fd2a18f5c57d"
+LEFT = (
+    f"Member MemberMetadata(memberId={RDKAFKA.format('63fefc81')}, groupInstanceId=None, clientId=rdkafka, "
+    "clientHost=/172.18.0.1, sessionTimeoutMs=30000, rebalanceTimeoutMs=30000, supportedProtocols=List(range)) has "
+    "left group payments through explicit `LeaveGroup`; client reason: not provided"
+)
+LED = (
+    f"Assignment received from leader {RDKAFKA.format('7e893d3f')} for group payments for generation 234. The group "
+    "has 1 members, 0 of which are static."
+)
+GIVEN = (
+    f"Dynamic member with unknown member id joins group payments in Stable state. Created a new member id "
+    f"{RDKAFKA.format('dcfd93e6')} and request the member to rejoin with this id."
+)
+ADDING = (
+    "Preparing to rebalance group payments in state PreparingRebalance with old generation 234 (__consumer_offsets-0) "
+    "(reason: Adding new member rdk"
+)
+
+
+def test_a_newcomer_whose_id_is_cut_off_is_the_one_that_was_just_given_an_id(tmp_path: Path) -> None:
+    said = "[2026-11-20 19:08:{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+    lines = [said.format("22,974", LEFT), said.format("23,100", LED), said.format("24,989", GIVEN)]
+    lines.append(said.partition("{}")[0] + f"24,989] INFO [GroupCoordinator 1]: {ADDING}")
+    (tmp_path / "paste.md").write_text("```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    came = [i.root_causes[0] for i in found if i.root_causes[0].cause == "scale-out"]
+    assert [culprit.name for cause in came for culprit in cause.culprits] == [RDKAFKA.format("dcfd93e6")]
+    assert "slow-processing" not in {cause.cause for i in found for cause in i.root_causes}

@@ -101,6 +101,8 @@ def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     if timeline.coverage.is_excerpt:
         begun = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
         return begun or rebalance.generation == 1
+    if any(isinstance(e, RebalanceStarted) and e.generation for e in rebalance.events):
+        return False
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
 

@@ -11,14 +11,14 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members
-from rebalance_forensics.events.membership import MemberLeft
-from rebalance_forensics.events.rebalances import AssignmentComputed, GroupEmptied
+from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
+from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
-ONE_HEARD = stated("one-member-heard", present="only one member is heard, and no log shows who else was in the group")
+ONE_HEARD = stated("one-member-heard", present="only one member is known, and no log shows who else was in the group")
 
 
 def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
@@ -45,8 +45,8 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
 
 
 def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participant]) -> bool:
-    """Whether one member's own log is all there is, without a list of those who were in the group with it."""
-    listed = timeline.has_coordinator_log or bool(timeline.of(AssignmentComputed))
+    """Whether one member's leave is all there is, without a list or a count of those who were in the group with it."""
+    listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
     return len(participants) == 1 and len(timeline.members()) == 1 and not listed
 
 
@@ -61,7 +61,8 @@ def _narrative(
 ) -> str:
     if alone:
         went = counted_members(timeline, participants, one="One ")
-        return f"{went} shut down cleanly; the logs do not show whether it was the last."
+        left = "closed and left" if left_unheard(timeline, group) else "shut down cleanly"
+        return f"{went} {left}; the logs do not show whether it was the last."
     went = counted_members(timeline, participants, one="")
     silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
     if left_unheard(timeline, group):

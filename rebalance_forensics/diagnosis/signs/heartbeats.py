@@ -181,8 +181,9 @@ def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
-    own = timeline.said_by(absence.participant, HeartbeatFailed)
-    return tuple(e for e in absence.told if e in own and e.error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"))
+    told = (e for e in absence.told if timeline.participants.of_speaker(e) is absence.participant)
+    refused = (e for e in told if isinstance(e, HeartbeatFailed))
+    return tuple(e for e in refused if e.error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"))
 
 
 @sign(present="a new process of it started", absent="no new process started: its log continues without a start")

@@ -1,0 +1,72 @@
+"""What clients in other languages log of their coordinator: one that answers is there, one that denies has moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+from tests.diagnosis.other_clients import KAFKAJS, causes, incidents, kafkajs
+
+PYTHON = "2026-03-01 01:10:{:02},112 {} kafka.coordinator{}: {}"
+IN_GENERATION = "Successfully joined group payments <Generation {} (member_id: pay-{}-{}, protocol: range)>"
+UUID = "98a07f61-71e0-4d07-9f3f-8a8a1b2c3d4{}"
+NOT_COORDINATOR = "This is not the correct coordinator for this group"
+
+
+def told_and_rejoined(number: int, *, answer: str) -> list[str]:
+    """kafka-python 3.0: it gives up its coordinator after whatever error a heartbeat is answered with."""
+    return [
+        PYTHON.format(0, "INFO", "", IN_GENERATION.format(3, number, UUID.format(number))),
+        PYTHON.format(9, "ERROR", "", f"Error sending HeartbeatRequest to node coordinator-3 [{answer}]"),
+        PYTHON.format(
+            9, "WARNING", "", f"Marking the coordinator dead (node coordinator-3) for group payments: {answer}."
+        ),
+        PYTHON.format(9, "INFO", "", "Discovered coordinator coordinator-3 for group payments"),
+        PYTHON.format(9, "INFO", "", "(Re-)joining group payments"),
+        PYTHON.format(10, "INFO", "", IN_GENERATION.format(4, number, UUID.format(number))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ("[Error 27] RebalanceInProgressError", "unexplained"),
+        ("[Error 16] NotCoordinatorError", "coordinator-failover"),
+    ],
+)
+def test_a_coordinator_that_tells_of_a_rebalance_is_not_lost(tmp_path: Path, answer: str, cause: str) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"pay-{number}").mkdir()
+        lines = told_and_rejoined(number, answer=answer)
+        (tmp_path / f"pay-{number}" / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert cause in causes(tuple(found))
+    assert ("coordinator-failover" in causes(tuple(found))) == (cause == "coordinator-failover")
+
+
+def test_kafkajs_names_the_broker_that_denies_to_be_its_coordinator_by_its_address(tmp_path: Path) -> None:
+    joined = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS}
+    found = incidents(
+        tmp_path,
+        kafkajs(0, "INFO", "[ConsumerGroup] Consumer has joined the group", **joined),
+        kafkajs(20, "ERROR", "[Connection] Response OffsetCommit(key: 8, version: 5)", clientId="kafkajs",
+                broker="b2.example.net:9092", error=NOT_COORDINATOR),
+        kafkajs(21, "WARN", "[Runner] The group is rebalancing, re-joining", groupId="payments", memberId=KAFKAJS,
+                error=NOT_COORDINATOR),
+        kafkajs(22, "INFO", "[ConsumerGroup] Consumer has joined the group", **joined),
+    )  # fmt: skip
+    (incident,) = (i for i in found if i.group == "payments")
+    assert incident.root_causes[0].cause == "coordinator-failover"
+    assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["broker-b2.example.net:9092"]
+
+
+def test_kafkajs_is_refused_for_its_protocols_as_its_connection_says(tmp_path: Path) -> None:
+    error = "The group member's supported protocols are incompatible with those of existing members"
+    (incident,) = incidents(
+        tmp_path,
+        kafkajs(0, "ERROR", "[Connection] Response JoinGroup(key: 11, version: 5)", clientId="shop", error=error),
+    )
+    assert incident.root_causes[0].cause == "inconsistent-protocol"
