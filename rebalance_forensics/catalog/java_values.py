@@ -16,7 +16,6 @@ _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
-_PLANNED = re.compile(r"([^\s{},][^\n{}]*?)\{([^\n{}]*)\}")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
@@ -132,7 +131,8 @@ def assignment(text: str) -> FieldValue:
 
 def plan(text: str) -> FieldValue:
     """The same as franz-go prints it: `m{orders[0 1], returns[0]}, n{}` (BalancePlan.String)."""
-    return tuple(sorted((member, partitions(owned)) for member, owned in _PLANNED.findall(text)))
+    pairs = (part.partition("{") for part in text.split("}"))
+    return tuple(sorted((member.strip(", "), partitions(owned)) for member, brace, owned in pairs if brace))
 
 
 def node(text: str) -> dict[str, FieldValue]:
