@@ -19,11 +19,14 @@ class PartitionsRevoked(Event, frozen=True, kw_only=True):
     """The member gives partitions back.
 
     librdkafka tells only their `count`, lost ones included: first that they are `due`, then that the application did.
+    Sarama names the `member` and the `generation` whose session is over, and neither partitions nor group.
     """
 
     partitions: tuple[str, ...] = ()
     count: int | None = None
     due: bool = False
+    member: str | None = None
+    generation: int | None = None
 
 
 class PartitionsLost(Event, frozen=True, kw_only=True):

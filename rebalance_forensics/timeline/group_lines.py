@@ -14,6 +14,7 @@ from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
 from rebalance_forensics.timeline.replay.failed_joins import without_failed_joins
+from rebalance_forensics.timeline.sarama_sessions import with_sessions
 
 
 class Lines(Struct, frozen=True):
@@ -32,7 +33,12 @@ def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     unknown = [event for event in told if event.speaker.role == "unknown"]
     mine = with_roles(told, around.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    near = (event for event in around.beside(group, told) if event.origin not in taken)
+    near = [event for event in around.beside(group, told) if event.origin not in taken]
+    sessions = with_sessions(group, mine, near)
+    if sessions:
+        mine = distinct([*mine, *sessions])
+        taken = {event.origin for event in sessions}
+        near = [event for event in near if event.origin not in taken]
     beside = with_roles(with_answers(near), told)
     return Lines(group, tuple(mine), tuple(beside))
 

@@ -1,7 +1,8 @@
 # ruff: noqa: D102 - the base class says what each step is
 """How consumers of other languages begin, join, are told of a rebalance and leave, in their own words and layouts.
 
-The lines are those that kafka-python 2.0, aiokafka 0.14, KafkaJS 2.2, kafka-go 0.4 and franz-go 1.22 wrote on a cluster
+The lines are those that kafka-python 2.0, aiokafka 0.14, KafkaJS 2.2, kafka-go 0.4, franz-go 1.22 and
+Sarama 1.61 wrote on a cluster
 of Kafka 3.9 while members were added, restarted and removed.
 """
 
@@ -235,12 +236,54 @@ class FranzGo(Client):
         return [self._say(second, "leaving group", group="payments", member_id=member_id(number, life))]
 
 
+class Sarama(Client):
+    """Sarama, which prints its sessions when they are over, and looks up its coordinator when one begins."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, int] = {}
+
+    def _say(self, second: int, message: str) -> str:
+        return f"[sarama] 2026/03/01 {clock(second)} {message}"
+
+    def _looks_up(self, second: int) -> list[str]:
+        return [
+            self._say(second, "client/coordinator requesting coordinator for payments from 10.0.0.1:9092"),
+            self._say(second, "client/coordinator coordinator for payments is #2 (10.0.0.2:9092)"),
+        ]
+
+    def _is_over(self, second: int, number: int, life: int) -> list[str]:
+        session = f"consumergroup/session/{member_id(number, life)}/{self.sessions[number]}"
+        return [self._say(second, f"{session} heartbeat loop stopped"), self._say(second, f"{session} released")]
+
+    def begins(self, second: int, number: int, life: int) -> list[str]:
+        del number, life
+        return [
+            self._say(second, "Initializing new client"),
+            self._say(second, "Successfully initialized new client"),
+            *self._looks_up(second),
+        ]
+
+    def is_in(self, second: int, number: int, life: int, generation: int, *, leads: bool) -> list[str]:
+        del life, leads
+        self.sessions[number] = generation
+        return self._looks_up(second)
+
+    def is_told(self, second: int, number: int, life: int) -> list[str]:
+        return self._is_over(second, number, life)
+
+    def leaves(self, second: int, number: int, life: int) -> list[str]:
+        told = [*self._is_over(second, number, life), self._say(second, "Closing Client")]
+        del self.sessions[number]
+        return told
+
+
 CLIENTS: dict[str, Client] = {
     "kafka-python": KafkaPython(),
     "aiokafka": Aiokafka(),
     "KafkaJS": KafkaJs(),
     "kafka-go": KafkaGo(),
     "franz-go": FranzGo(),
+    "Sarama": Sarama(),
 }
 
 

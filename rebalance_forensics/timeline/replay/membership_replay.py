@@ -22,6 +22,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberReplaced,
     Unsubscribed,
 )
+from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.process import ClientStarted
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
@@ -229,7 +230,7 @@ class Lives(Register):
                 self._joining[participant, event.speaker.client_id] = event
             case JoinRequested(why="member-id-required" | "unknown") | JoinFailed(error="MEMBER_ID_REQUIRED"):
                 self._given_an_id(participant, event)
-            case JoinSucceeded() | SyncSucceeded() | JoinReported():
+            case JoinSucceeded() | SyncSucceeded() | JoinReported() | PartitionsRevoked(member=str()):
                 self._in_generation(participant, event)
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
@@ -298,7 +299,12 @@ class Lives(Register):
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(self, participant: Participant, event: JoinSucceeded | SyncSucceeded | JoinReported) -> None:
+    def _in_generation(
+        self, participant: Participant, event: JoinSucceeded | SyncSucceeded | JoinReported | PartitionsRevoked
+    ) -> None:
+        if isinstance(event, PartitionsRevoked):
+            self._was_in_generation(participant, event)
+            return
         client = event.speaker.client_id
         member = event.member or self._member_of(participant, client) or unnamed(participant, client)
         self._pending.pop(member, None)
@@ -312,6 +318,13 @@ class Lives(Register):
         if self._fresh_start(participant, event) is not None or (gone is not None and gone.returned is None) or renewed:
             self._arrived(member, event, asked=self._asked(participant, event.speaker.client_id))
         else:
+            self._is_in(member, event)
+
+    def _was_in_generation(self, participant: Participant, event: PartitionsRevoked) -> None:
+        """Sarama names the member and its generation when its session is over, also where the log begins within it."""
+        member = event.member
+        if member is not None and member not in self.live and member not in self._gone:
+            self._known_as.setdefault((participant, event.speaker.client_id), member)
             self._is_in(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:

@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_un
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
@@ -136,6 +137,8 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
     if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at) or _led_by_another(timeline, run):
         return True
+    if _in_a_session(timeline, run):
+        return True
     came = {a.member for a in run}
     first = _first_generation(timeline, run[0].at)
     if first is None or first.generation == 1:
@@ -147,10 +150,22 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
 
 
 def _led_by_another(timeline: Timeline, run: list[Arrival]) -> bool:
-    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in."""
+    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in.
+
+    So they may where Sarama's log ends before its session, unless it tells of a generation.
+    """
     told = timeline.of(JoinReported).between(run[0].at, run[-1].at + LAST_JOINED_MS)
-    leaders = {e.leader for e in told}
+    is_numbered = _first_generation(timeline, run[0].at) is not None
+    leaders = {e.leader for e in told if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
+
+
+def _in_a_session(timeline: Timeline, run: list[Arrival]) -> bool:
+    """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
+    came = {a.participant for a in run}
+    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    told = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
+    return any(participant is not None and participant not in came for participant in told)
 
 
 def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:

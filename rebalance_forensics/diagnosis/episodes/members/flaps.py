@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, dis
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import restart_walks
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
@@ -41,7 +42,9 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     if not timeline.departures:
         return
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
-    for away in (a for a in closings(timeline) if not same_process(timeline, a)):
+    # A deployment restarts everybody, and says nothing of whom an autoscaler adds and removes.
+    deployed = {r.away for walk in restart_walks(timeline) if walk.everyone for r in walk.restarts}
+    for away in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
             cycles[away.participant].append(away)

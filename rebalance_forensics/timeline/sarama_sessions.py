@@ -1,0 +1,145 @@
+"""What Sarama tells of its membership: it names neither joins nor leaves, only sessions that are over, and no group.
+
+A session is what a member does within one generation. Its end names the member and the generation, and a client that
+is closed ends its session first. Once a member has joined, Sarama looks up the coordinator, to fetch the offsets of
+what it was given, and that line names the group.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.process import ClientStarted, ConsumerClosed
+from rebalance_forensics.events.rebalances import JoinReported, JoinStarted, JoinSucceeded
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+
+ALL_HAVE_JOINED_MS = 2_000
+"""Members get their assignment of a generation at once, and Sarama prints whole seconds."""
+
+_TOLD = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
+_COMMON = Event.__struct_fields__
+_FROM_START, _FROM_END = 2, 1
+"""How many lookups there are until the member is in: a client that starts has to find its coordinator to join."""
+
+
+class _Session(Struct, frozen=True):
+    """What one log tells of one session.
+
+    `asks` is where the member asked to join, `joined` its lookup when it was in, both None where the log begins within
+    the session: whether a lookup is that of its join is then unknown. `end` is None while the session goes on.
+    """
+
+    member: str | None
+    asks: Event | None
+    joined: Event | None
+    end: PartitionsRevoked | None
+
+    @property
+    def generation(self) -> int | None:
+        return self.end.generation if self.end is not None else None
+
+
+def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
+    """What Sarama's members tell of their sessions, as events of the group; they replace `near` lines they stand in."""
+    logs: dict[Place, list[Event]] = defaultdict(list)
+    for event in own:
+        if isinstance(event, CoordinatorFound | CoordinatorLost) and event.speaker.role == "other":
+            logs[place_of(event)].append(event)
+    if not logs:
+        return []
+    told: set[Place] = set()
+    for event in near:
+        if (place := place_of(event)) in logs and isinstance(event, _TOLD):
+            logs[place].append(event)
+            if _ends_a_session(event) or isinstance(event, ClientStarted):
+                told.add(place)
+    lines = [sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(told, key=str)]
+    sessions = [session for log in lines for session in _sessions(log)]
+    return [*_of_sessions(group, sessions), *(replace(e, group=group) for log in lines for e in _closed(log))]
+
+
+def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
+    reached: dict[int, set[int]] = defaultdict(set)
+    for session in sessions:
+        if session.generation is not None and session.joined is not None and session.joined.at is not None:
+            reached[session.joined.at].add(session.generation)
+    for session in sessions:
+        if session.asks is not None:
+            yield JoinStarted(**_common(session.asks, group))
+        if session.joined is not None:
+            generation = session.generation if session.end is not None else _then(reached, session.joined)
+            told = _common(session.joined, group)
+            if generation is None:
+                yield JoinReported(**told, member=session.member)
+            else:
+                yield JoinSucceeded(**told, member=session.member, generation=generation, after_sync=True)
+        if session.end is not None:
+            yield replace(session.end, group=group)
+
+
+def _then(reached: Mapping[int, set[int]], joined: Event) -> int | None:
+    """The generation that others joined when this member did, whose own log ends before its session."""
+    at = joined.at
+    if at is None:
+        return None
+    near = {g for then, found in reached.items() if abs(then - at) <= ALL_HAVE_JOINED_MS for g in found}
+    return near.pop() if len(near) == 1 else None
+
+
+def _sessions(log: Sequence[Event]) -> Iterator[_Session]:
+    lookups: list[Event] = []
+    lost = False
+    member, before = None, None
+    wanted: int | None = None
+    for event in log:
+        if isinstance(event, CoordinatorFound):
+            lookups.append(event)
+        elif isinstance(event, CoordinatorLost):
+            lost = True
+        else:
+            if isinstance(event, PartitionsRevoked) and _ends_a_session(event):
+                yield _session(event.member, before, wanted, lookups, event)
+                member, before, wanted = event.member, event, _FROM_END
+            else:
+                if not lost:
+                    yield _session(member, before, wanted, lookups, None)
+                member, before, wanted = None, None, _FROM_START if isinstance(event, ClientStarted) else None
+            lookups, lost = [], False
+    if not lost:
+        yield _session(member, before, wanted, lookups, None)
+
+
+def _session(
+    member: str | None,
+    before: Event | None,
+    wanted: int | None,
+    lookups: Sequence[Event],
+    end: PartitionsRevoked | None,
+) -> _Session:
+    if wanted is None or not lookups:
+        return _Session(member, None, None, end)
+    # Of two lookups within one second only one is left; whoever ends a session has joined.
+    joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
+    return _Session(member, before or lookups[0], joined, end)
+
+
+def _closed(log: Sequence[Event]) -> Iterator[Event]:
+    """The client that is closed once its session is over, and not some other client of the process."""
+    return (event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ConsumerClosed))
+
+
+def _ends_a_session(event: Event) -> bool:
+    return isinstance(event, PartitionsRevoked) and event.group is None and event.generation is not None
+
+
+def _common(event: Event, group: str) -> dict[str, Any]:
+    return {**{name: getattr(event, name) for name in _COMMON}, "group": group}
