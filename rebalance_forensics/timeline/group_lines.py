@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
 from rebalance_forensics.timeline.replay.failed_joins import without_failed_joins
-from rebalance_forensics.timeline.sarama_sessions import with_sessions
+from rebalance_forensics.timeline.sarama_sessions import is_of_any_client, with_sessions
 
 
 class Lines(Struct, frozen=True):
@@ -38,7 +38,7 @@ def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
     if sessions:
         mine = distinct([*mine, *sessions])
         taken = {event.origin for event in sessions}
-        near = [event for event in near if event.origin not in taken]
+        near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
     beside = with_roles(with_answers(near), told)
     return Lines(group, tuple(mine), tuple(beside))
 

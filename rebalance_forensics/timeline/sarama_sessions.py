@@ -27,6 +27,7 @@ ALL_HAVE_JOINED_MS = 2_000
 
 _TOLD = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
 _COMMON = Event.__struct_fields__
+_CLOSES = "go/client-closed"
 _FROM_START, _FROM_END = 2, 1
 """How many lookups there are until the member is in: a client that starts has to find its coordinator to join."""
 
@@ -65,6 +66,11 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
     lines = [sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(told, key=str)]
     sessions = [session for log in lines for session in _sessions(log)]
     return [*_of_sessions(group, sessions), *(replace(e, group=group) for log in lines for e in _closed(log))]
+
+
+def is_of_any_client(event: Event) -> bool:
+    """Whether a client of Sarama is closed that may be a producer's: the line does not say what it was for."""
+    return isinstance(event, ConsumerClosed) and event.pattern == _CLOSES and event.group is None
 
 
 def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:

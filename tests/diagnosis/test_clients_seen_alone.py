@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
-from tests.diagnosis.lives import CLIENTS, Client, Group
+from tests.diagnosis.lives import CLIENTS, Client, Group, clock
 
 EVERY = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 LATER = 600
@@ -81,14 +80,11 @@ def test_sarama_members_are_in_the_generations_that_their_sessions_end(tmp_path:
     assert [(g.generation, len(g.members)) for g in told.generations] == [(1, 3), (2, 4)]
 
 
-def test_a_sarama_client_that_is_closed_within_its_session_is_no_member_of_the_group(tmp_path: Path) -> None:
-    log = """\
-        [sarama] 2026/03/01 10:00:00 Initializing new client
-        [sarama] 2026/03/01 10:00:00 client/coordinator coordinator for payments is #2 (10.0.0.2:9092)
-        [sarama] 2026/03/01 10:00:03 client/coordinator coordinator for payments is #2 (10.0.0.2:9092)
-        [sarama] 2026/03/01 10:05:00 Initializing new client
-        [sarama] 2026/03/01 10:05:07 Closing Client
-        """
-    (tmp_path / "app.log").write_text(dedent(log), encoding="utf-8")
-    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    assert not {"shutdown", "scale-in", "member-left"} & set(named([*found]))
+def test_another_client_of_the_process_neither_starts_nor_stops_a_sarama_member(tmp_path: Path) -> None:
+    group = Group(CLIENTS["Sarama"]).formed(60, 1, 2, 3)
+    for second, message in ((LATER, "Initializing new client"), (LATER + 7, "Closing Client")):
+        group.logs[1].append(f"[sarama] 2026/03/01 {clock(second)} {message}")
+    group.goes(2 * LATER, 3).comes(3 * LATER, 4)
+    found = group.incidents(tmp_path)
+    assert named(found) == ["startup", "scale-in", "scale-out"]
+    assert [culprit.name for culprit in found[1].root_causes[0].culprits] == ["pay-3"]

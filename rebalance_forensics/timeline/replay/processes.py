@@ -240,8 +240,8 @@ def _starts(
         found = (*_without_settings(kind, told, InTime(dumps, time_of), lives), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
-        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged | ClientStarted))
-        versions = (e for e in told if isinstance(e, VersionReported))
+        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged) or _starts_a_member(e))
+        versions = (e for e in told if isinstance(e, VersionReported | ClientStarted) and not _starts_a_member(e))
         new = (e for e in versions if not _runs_already(kind, time_of(e), lives))
         signs = sorted([*new, *others], key=time_of)
     if not signs:
@@ -256,6 +256,11 @@ def _starts(
         else:
             starts.append(Start(participant, since, (sign,)))
     return starts
+
+
+def _starts_a_member(event: Event) -> bool:
+    """Whether a client that starts says of which group it is to be a member; Sarama does not, nor what it is for."""
+    return isinstance(event, ClientStarted) and event.group is not None
 
 
 def _without_settings(
