@@ -74,6 +74,9 @@ LAST_JOINED_MS = 5_000
 """The rebalance that the last member of a start asks for begins within this: a JoinGroup and a retry."""
 ONE_RETURN_MS = 60_000
 """A static member's stop, start and replaced member id within this are one return."""
+SAME_GENERATION_MS = 2_000
+"""Members get their assignment of a generation within this of each other: SyncGroup is answered to all at once, and
+Sarama prints whole seconds."""
 ARRIVED_MS = 1_000
 """A member that joined is counted this much later: its JoinGroup is answered first."""
 CLOSING_MS = 500

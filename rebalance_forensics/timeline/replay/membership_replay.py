@@ -50,6 +50,8 @@ from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
 
+_ToldByMember = JoinSucceeded | SyncSucceeded | JoinReported | PartitionsRevoked
+
 
 class Lives(Register):
     """Replays a group's events in time order and keeps who is in."""
@@ -299,18 +301,15 @@ class Lives(Register):
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(
-        self, participant: Participant, event: JoinSucceeded | SyncSucceeded | JoinReported | PartitionsRevoked
-    ) -> None:
-        if isinstance(event, PartitionsRevoked):
-            self._was_in_generation(participant, event)
-            return
+    def _in_generation(self, participant: Participant, event: _ToldByMember) -> None:
         client = event.speaker.client_id
         member = event.member or self._member_of(participant, client) or unnamed(participant, client)
         self._pending.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
         if member in self.live or self._has_left(member) or sent_before(left, asked, event):
             return
+        if isinstance(event, PartitionsRevoked) and member in self._gone:
+            return  # a session that ends late, as of a process that was stopped
         known = self._known_as.get((participant, event.speaker.client_id))
         self._known_as[participant, event.speaker.client_id] = member
         gone = self._last_departure.get(participant)
@@ -318,13 +317,6 @@ class Lives(Register):
         if self._fresh_start(participant, event) is not None or (gone is not None and gone.returned is None) or renewed:
             self._arrived(member, event, asked=self._asked(participant, event.speaker.client_id))
         else:
-            self._is_in(member, event)
-
-    def _was_in_generation(self, participant: Participant, event: PartitionsRevoked) -> None:
-        """Sarama names the member and its generation when its session is over, also where the log begins within it."""
-        member = event.member
-        if member is not None and member not in self.live and member not in self._gone:
-            self._known_as.setdefault((participant, event.speaker.client_id), member)
             self._is_in(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:

@@ -10,16 +10,15 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
+from rebalance_forensics.diagnosis.episodes.members.others_inside import gives_up_a_generation, led_by_another
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
-    JoinReported,
     JoinSucceeded,
     RebalanceStarted,
 )
@@ -135,37 +134,18 @@ def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
-    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at) or _led_by_another(timeline, run):
+    first = _first_generation(timeline, run[0].at)
+    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
-    if _in_a_session(timeline, run):
+    if gives_up_a_generation(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
         return True
     came = {a.member for a in run}
-    first = _first_generation(timeline, run[0].at)
     if first is None or first.generation == 1:
         return False
     counts = timeline.remembered(_member_counts)
     arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
-
-
-def _led_by_another(timeline: Timeline, run: list[Arrival]) -> bool:
-    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in.
-
-    So they may where Sarama's log ends before its session, unless it tells of a generation.
-    """
-    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + LAST_JOINED_MS)
-    is_numbered = _first_generation(timeline, run[0].at) is not None
-    leaders = {e.leader for e in told if e.leader or not is_numbered}
-    return bool(leaders) and leaders.isdisjoint(a.member for a in run)
-
-
-def _in_a_session(timeline: Timeline, run: list[Arrival]) -> bool:
-    """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
-    came = {a.participant for a in run}
-    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + LAST_JOINED_MS)
-    told = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
-    return any(participant is not None and participant not in came for participant in told)
 
 
 def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
