@@ -50,8 +50,6 @@ from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
 
-_ToldByMember = JoinSucceeded | SyncSucceeded | JoinReported | PartitionsRevoked
-
 
 class Lives(Register):
     """Replays a group's events in time order and keeps who is in."""
@@ -233,7 +231,7 @@ class Lives(Register):
             case JoinRequested(why="member-id-required" | "unknown") | JoinFailed(error="MEMBER_ID_REQUIRED"):
                 self._given_an_id(participant, event)
             case JoinSucceeded() | SyncSucceeded() | JoinReported() | PartitionsRevoked(member=str()):
-                self._in_generation(participant, event)
+                self._in_generation(participant, event, event.member)
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
             case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.asking:
@@ -301,9 +299,9 @@ class Lives(Register):
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(self, participant: Participant, event: _ToldByMember) -> None:
+    def _in_generation(self, participant: Participant, event: Event, told: str | None) -> None:
         client = event.speaker.client_id
-        member = event.member or self._member_of(participant, client) or unnamed(participant, client)
+        member = told or self._member_of(participant, client) or unnamed(participant, client)
         self._pending.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
         if member in self.live or self._has_left(member) or sent_before(left, asked, event):
