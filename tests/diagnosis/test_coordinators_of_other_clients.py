@@ -70,3 +70,26 @@ def test_kafkajs_is_refused_for_its_protocols_as_its_connection_says(tmp_path: P
         kafkajs(0, "ERROR", "[Connection] Response JoinGroup(key: 11, version: 5)", clientId="shop", error=error),
     )
     assert incident.root_causes[0].cause == "inconsistent-protocol"
+
+
+@pytest.mark.parametrize(
+    ("error", "is_blamed"),
+    [("Not connected", False), ("Broker 1 not found in the cached metadata", False), ("unknown currency XBT", True)],
+)
+def test_a_kafkajs_consumer_that_reached_no_broker_is_not_to_blame(
+    tmp_path: Path, error: str, *, is_blamed: bool
+) -> None:
+    joined = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS}
+    again = {"groupId": "payments", "memberId": KAFKAJS.replace("3d", "4e"), "leaderId": "pay-2"}
+    crash = f"[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: {error}"
+    (found,) = incidents(
+        tmp_path,
+        kafkajs(0, "INFO", "[ConsumerGroup] Consumer has joined the group", **joined),
+        kafkajs(20, "ERROR", crash, groupId="payments", retryCount=5),
+        kafkajs(20, "INFO", "[Consumer] Stopped", groupId="payments"),
+        kafkajs(30, "INFO", "[Consumer] Starting", groupId="payments"),
+        kafkajs(31, "INFO", "[ConsumerGroup] Consumer has joined the group", **again),
+    )
+    left = next(cause for cause in found.root_causes if cause.cause == "member-left")
+    assert (left.confidence >= 0.9) == is_blamed
+    assert left.advice[0].action.startswith("Handle that exception") == is_blamed

@@ -44,6 +44,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(closes.error_before_close, DECISIVE - WEAK, absent=0),
         speaks_for(closes.closed, STRONG, absent=DECISIVE),
+        speaks_against(closes.connection_lost, STRONG + WEAK),
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
         speaks_against(ERROR_UNHEARD, STRONG + WEAK),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.advice.applications import handle_exception, restart_task
+from rebalance_forensics.diagnosis.advice.applications import (
+    handle_exception,
+    outlast_lost_connections,
+    restart_task,
+)
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import name_of_exception
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import is_of_a_connection, name_of_exception
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.narratives import what_ended
@@ -29,8 +34,14 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         severity="critical" if left_nobody(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
         narrative=f"{what_ended(away)} after {exception}.",
-        advice=restart_task(exception) if isinstance(errors[0], WorkChanged) else handle_exception(away, exception),
+        advice=_after_failure(away, errors[0], exception),
     )
+
+
+def _after_failure(away: Absence, error: Event, exception: str) -> tuple[Advice, ...]:
+    if isinstance(error, WorkChanged):
+        return restart_task(exception)
+    return outlast_lost_connections(exception) if is_of_a_connection(error) else handle_exception(away, exception)
 
 
 def about_return(timeline: Timeline, away: Absence) -> Hypothesis:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import SINK_CLIENTS, exception_before
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
+    SINK_CLIENTS,
+    exception_before,
+    is_of_a_connection,
+)
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
@@ -70,6 +74,13 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
         heard += logs
     begin = subject.begin - session_timeout_ms(timeline)
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
+
+
+@sign(present="the error is that of a connection: what was wrong with it is not shown by who closed", absent="")
+def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the client closed because it reached no broker."""
+    told = [e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e)]
+    return Present(tuple(told)) if told else Absent()
 
 
 @sign(

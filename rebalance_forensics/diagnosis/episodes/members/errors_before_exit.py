@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -18,6 +19,11 @@ from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
 
 SINK_CLIENTS = "connector-consumer-"
 """What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
+
+_OF_A_CONNECTION = re.compile(
+    r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|not found in the cached metadata", re.IGNORECASE
+)
+"""KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does."""
 
 
 def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
@@ -89,3 +95,9 @@ def name_of_exception(event: Event) -> str:
     if isinstance(event, WorkChanged):
         return f"its task {event.what} failed"
     return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
+
+
+def is_of_a_connection(event: Event) -> bool:
+    """Whether it is the client that gave up, and no code of the application that failed: no broker could be reached."""
+    by_kafkajs = isinstance(event, ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
+    return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
