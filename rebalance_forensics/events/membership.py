@@ -140,6 +140,15 @@ class AccessDenied(Event, frozen=True, kw_only=True):
     address: str | None = None
 
 
+class TopicReadDenied(Event, frozen=True, kw_only=True):
+    """A broker's authorizer denied a principal READ on a topic; it names neither the group nor the client."""
+
+    principal: str | None = None
+    topic: str | None = None
+    request: str | None = None
+    address: str | None = None
+
+
 class MemberRefused(Event, frozen=True, kw_only=True):
     """A would-be member was turned away: full group, no common assignor, no authorization, other protocol type."""
 

@@ -96,6 +96,8 @@ REJECTED_STOP_MS = 1_000
 """The thread that closes the client may log that just before the line which names the error."""
 DENIED_BEFORE_MS = 10_000
 """A principal that may join but not read is a member for a few heartbeats before its first denial."""
+CLOSED_AFTER_DENIAL_MS = 5_000
+"""A consumer that is denied its topic fails in its next poll(), after the batch at hand, and is then closed."""
 FENCED_AROUND_MS = 20_000
 """A fenced member is missed, and its rival joins, within two sessions of kafka-python's or sarama's 10 s; those of
 Java are told of at once."""

@@ -155,3 +155,42 @@ def test_a_connection_that_breaks_during_authentication_was_not_refused() -> Non
     broken = "Connection to node -1 (b1/10.0.0.1:9092) terminated during authentication. This may happen due to "
     story.client("c-2", "01:10:00.500", broken + "any of the following reasons: (1) Firewall", level="WARN")
     assert "authorization-failure" not in story.causes()
+
+
+TOPIC = (
+    "Principal = User:orders-svc is Denied operation = READ from host = 10.4.2.19 on resource = Topic:LITERAL:orders "
+    "for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny"
+)
+
+
+def close_together(story: Story, time: str, *clients: str) -> Story:
+    """These members close at once; the coordinator says why they leave, and that nobody is left."""
+    for client in clients:
+        reason = "the consumer is being closed"
+        story.broker(time, story.words.left(story.id_of(client), reason))
+    return story
+
+
+def test_members_that_all_close_when_a_topic_is_denied_were_denied_it() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.broker("01:10:00.000", TOPIC, logger="kafka.authorizer.logger")
+    close_together(story, "01:10:00.200", "c-1", "c-2")
+    assert story.causes() == ["authorization-failure"]
+    cause = story.the_incident().root_causes[0]
+    assert cause.narrative == "The brokers denied User:orders-svc READ on topic orders, and all members left at once."
+    assert cause.confidence < 0.9
+
+
+def test_a_member_that_stays_shows_that_the_denied_topic_is_not_the_groups() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.broker("01:10:00.000", TOPIC, logger="kafka.authorizer.logger")
+    close_together(story, "01:10:00.200", "c-1")
+    assert "authorization-failure" not in story.causes()
+
+
+def test_a_group_that_is_shut_down_while_another_application_is_denied_a_topic_all_the_time_was_not_denied_it() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for second in range(10, 60, 4):
+        story.broker(f"01:10:{second}.000", TOPIC, logger="kafka.authorizer.logger")
+    close_together(story, "01:10:30.200", "c-1", "c-2")
+    assert "authorization-failure" not in story.causes()

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
+from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import denied_topics
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.logins import NOT_AUTHENTICATED, about_failed_logins
-from rebalance_forensics.diagnosis.proposals.rejections import DENIED, about_denial, about_denied_principals
+from rebalance_forensics.diagnosis.proposals.rejections import (
+    DENIED,
+    LEFT_AGAIN,
+    LEFT_WHEN_DENIED,
+    about_denial,
+    about_denied_principals,
+    about_denied_topics,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -22,6 +30,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield about_denial(timeline, participant, events)
     yield from about_failed_logins(timeline)
     yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
+    yield from (about_denied_topics(timeline, denials) for denials in denied_topics(timeline))
 
 
 CAUSE = Cause(
@@ -38,7 +47,12 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    signs=(speaks_for(DENIED, DECISIVE + WEAK), speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK)),
+    signs=(
+        speaks_for(DENIED, DECISIVE + WEAK),
+        speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK),
+        speaks_for(LEFT_WHEN_DENIED, STRONG),
+        speaks_for(LEFT_AGAIN, STRONG),
+    ),
     brings=(
         "member-left",
         "scale-in",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.advice.brokers import allow_migration, grant_access
 from rebalance_forensics.diagnosis.advice.deployments import unique_instance_ids
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import DeniedPrincipals
+from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import DeniedTopics
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     Denial,
     Rejection,
@@ -25,12 +26,17 @@ from rebalance_forensics.diagnosis.signs.fences import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import occurrences, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.unnamed_groups import in_words
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")
+LEFT_WHEN_DENIED = stated(
+    "left-when-denied", present="all members left right after a broker denied somebody READ on a topic"
+)
+LEFT_AGAIN = stated("left-again", present="members came back and left right after another such denial")
 REJECTED = stated("rejected", present="the coordinator rejected it with this error")
 MIGRATION_REFUSED = stated(
     "migration-refused", present="the coordinator refused to let members of both group protocols into the group"
@@ -119,6 +125,30 @@ def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hy
         struck_at=first,
         narrative=f"The brokers denied {' and '.join(denials.principals)} {denied}.",
         advice=grant_access(what, f"{times(number)}{span(denials.events) if number > 1 else ''}"),
+    )
+
+
+def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis:
+    """Brokers denied a topic, all members left at once, and no client's log tells why."""
+    lines, gone = denials.events, denials.departures
+    what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
+    moves = timeline.moves(gone[0].at, gone[-1].at + REJECTED_AWAY_MS)
+    out = any(is_out(timeline, p, gone[-1].at) for p in denials.participants)
+    who = " and ".join(denials.principals)
+    return Hypothesis(
+        because=[*lines[:MOST_DENIALS], *(e for d in gone for e in d.events[:1])],
+        culprits=culprits_of(timeline, denials.participants),
+        answers={
+            LEFT_WHEN_DENIED: Present(lines[:MOST_DENIALS]),
+            **({LEFT_AGAIN: Present(lines[-MOST_DENIALS:])} if denials.repeated else {}),
+        },
+        participants=denials.participants,
+        severity="critical" if out else "warning",
+        explains=gone,
+        brings=with_rebalances(timeline, moves),
+        struck_at=time_of(lines[0]),
+        narrative=f"The brokers denied {who} READ on {what}, and all members left at once.",
+        advice=grant_access(what, f"{times(occurrences(lines))}{span(lines) if len(lines) > 1 else ''}"),
     )
 
 

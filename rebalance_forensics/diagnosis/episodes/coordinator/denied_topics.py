@@ -1,0 +1,92 @@
+"""Members that left as soon as a broker denied somebody their topic, as only the brokers' authorizer tells it.
+
+A TopicAuthorizationException ends the poll() of a Java consumer, and the application closes it. The authorizer names
+the principal and the topic, not the group: what ties the two together is that all members go right after denials, and
+that there are none while they are away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.membership import TopicReadDenied
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import (
+    CLOCK_SLACK_MS,
+    CLOSED_AFTER_DENIAL_MS,
+    DENIED_BEFORE_MS,
+    REJECTED_AWAY_MS,
+)
+
+
+class DeniedTopics(Struct, frozen=True):
+    """Departures right after denials of a topic, and those denials."""
+
+    events: tuple[TopicReadDenied, ...]
+    departures: tuple[Departure, ...]
+
+    @property
+    def principals(self) -> list[str]:
+        """Who was denied."""
+        return sorted({e.principal for e in self.events if e.principal})
+
+    @property
+    def topics(self) -> list[str]:
+        """What was denied."""
+        return sorted({e.topic for e in self.events if e.topic})
+
+    @property
+    def participants(self) -> tuple[Participant, ...]:
+        """Who left."""
+        return tuple(dict.fromkeys(d.participant for d in self.departures))
+
+    @property
+    def repeated(self) -> bool:
+        """Whether one of them came back and left in the same way again, which chance does not explain."""
+        return len(self.departures) > len(self.participants)
+
+
+def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
+    """Every time that all members of the group left right after denials, and no client tells of them."""
+    denials = timeline.of(TopicReadDenied)
+    if not denials:
+        return
+    told = [time_of(e) for events in denied(timeline).values() for e in events]
+    left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
+    for run in runs(left, lambda d: d.at, REJECTED_AWAY_MS):
+        begin, end = run[0].at - CLOSED_AFTER_DENIAL_MS, run[-1].at + CLOSED_AFTER_DENIAL_MS
+        lines = denials.between(begin, end)
+        clients = any(begin - DENIED_BEFORE_MS <= at <= end + DENIED_BEFORE_MS for at in told)
+        if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
+            yield DeniedTopics(tuple(lines), tuple(run))
+
+
+def _just_before(departure: Departure) -> tuple[int, int]:
+    return departure.at - CLOSED_AFTER_DENIAL_MS, departure.at + CLOCK_SLACK_MS
+
+
+def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
+    """Whoever has the same rights is denied the same: nobody who was a member stays."""
+    known = [
+        g for g in timeline.generations if g.members and (g.completed_at or g.started_at or run[0].at + 1) <= run[0].at
+    ]
+    before = known[-1] if known else None
+    gone = {d.participant for d in run}
+    members = [] if before is None else [timeline.participants.of_member(m.member_id or "") for m in before.members]
+    return bool(members) and all(m in gone for m in members)
+
+
+def _only_at_departures(denials: InTime[TopicReadDenied], run: Sequence[Departure]) -> bool:
+    """Denials that go on while nobody leaves, or while these members are away, are those of another application."""
+    around = denials.between(run[0].at - REJECTED_AWAY_MS, run[-1].at + REJECTED_AWAY_MS)
+    near = [e for e in around if any(abs(time_of(e) - d.at) <= CLOSED_AFTER_DENIAL_MS for d in run)]
+    return 2 * len(near) > len(around)
