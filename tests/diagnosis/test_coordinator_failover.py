@@ -14,7 +14,7 @@ LOST += "unavailable. isDisconnected: true. Rediscovery will be attempted."
 FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
 
 
-def moved() -> Story:
+def moved(found_by: tuple[str, ...] = ("c-1", "c-2")) -> Story:
     story = Story().formed("c-1", "c-2")
     for client in ("c-1", "c-2"):
         story.client(client, "01:10:00.000", LOST)
@@ -29,7 +29,7 @@ def moved() -> Story:
         GM,
     )
     story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
-    for client in ("c-1", "c-2"):
+    for client in found_by:
         story.client(client, "01:10:05.500", FOUND)
     return story
 

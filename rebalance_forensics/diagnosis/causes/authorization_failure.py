@@ -9,15 +9,8 @@ from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import denied_topics
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.proposals import rejections
 from rebalance_forensics.diagnosis.proposals.logins import NOT_AUTHENTICATED, about_failed_logins
-from rebalance_forensics.diagnosis.proposals.rejections import (
-    DENIED,
-    LEFT_AGAIN,
-    LEFT_WHEN_DENIED,
-    about_denial,
-    about_denied_principals,
-    about_denied_topics,
-)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -27,10 +20,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     Where only brokers tell, name their principals.
     """
     for participant, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
-        yield about_denial(timeline, participant, events)
+        yield rejections.about_denial(timeline, participant, events)
     yield from about_failed_logins(timeline)
-    yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
-    yield from (about_denied_topics(timeline, denials) for denials in denied_topics(timeline))
+    yield from (rejections.about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
+    yield from (rejections.about_denied_topics(timeline, denials) for denials in denied_topics(timeline))
 
 
 CAUSE = Cause(
@@ -48,21 +41,14 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(DENIED, DECISIVE + WEAK),
+        speaks_for(rejections.DENIED, DECISIVE + WEAK),
         speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK),
-        speaks_for(LEFT_WHEN_DENIED, STRONG),
-        speaks_for(LEFT_AGAIN, STRONG),
+        speaks_for(rejections.LEFT_WHEN_DENIED, STRONG),
+        speaks_for(rejections.LEFT_AGAIN, STRONG),
     ),
     brings=(
-        "member-left",
-        "scale-in",
-        "shutdown",
-        "process-pause",
-        "process-crash",
-        "rolling-restart",
-        "coordinator-failover",
-        "scale-out",
-        "startup",
+        *("member-left", "scale-in", "shutdown", "process-pause", "process-crash", "rolling-restart"),
+        *("coordinator-failover", "scale-out", "startup"),
     ),
     lookalikes=("group-max-size", "inconsistent-protocol"),
     settings=("allow.everyone.if.no.acl.found",),

@@ -1,28 +1,43 @@
-"""What a broker says of a group that another broker has loaded meanwhile.
+"""What a broker says of a group that it no longer coordinates.
 
 A broker that stood still expires every session when it wakes up, before it learns that it lost the group
-(GroupCoordinator.onExpireHeartbeat, onResignation). The members went on with its successor: nobody has gone.
+(GroupCoordinator.onExpireHeartbeat, onResignation). Its timers outlive the group besides: a join that it had begun
+runs out after it has unloaded the group, and it removes those who have not rejoined (onCompleteJoin). The members went
+on with its successor: nobody has gone.
 """
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceStarted
+from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceAbandoned, RebalanceStarted
 from rebalance_forensics.timeline.event_index import Told
 
 
-def words_of_former_coordinators(events: Told) -> set[int]:
-    """The lines, by identity, that evict members after another broker has loaded the group.
+class FormerWords(Struct, frozen=True):
+    """Lines of former coordinators, by identity."""
+
+    evicting: frozenset[int] = frozenset()
+    """After another broker has loaded the group: the broker does not know yet that it lost it."""
+    too_late: frozenset[int] = frozenset()
+    """After the broker itself has unloaded the group: there was nobody left whom they could concern."""
+
+
+def words_of_former_coordinators(events: Told) -> FormerWords:
+    """What brokers say of members that are no longer theirs.
 
     Only a broker that unloads the group later, and neither loads it nor reaches a generation before, is a former one:
     a line may be missing that tells how it got the group back.
     """
-    if not events.tells(GroupLoaded) or not events.tells(GroupUnloaded):
-        return set()
+    if not events.tells(GroupUnloaded):
+        return FormerWords()
     void: set[int] = set()
     said: dict[int, list[Event]] = {}
+    unloaded: set[int] = set()
+    too_late: set[int] = set()
     holder: int | None = None
     for event in events:
         broker = event.speaker.broker
@@ -32,10 +47,15 @@ def words_of_former_coordinators(events: Told) -> set[int]:
             case GroupLoaded():
                 holder = broker
                 said.pop(broker, None)
+                unloaded.discard(broker)
             case GroupUnloaded():
                 void |= {id(e) for e in said.pop(broker, ())}
-            case GenerationStabilized():
+                unloaded.add(broker)
+            case MemberFailed() | RebalanceAbandoned() if broker in unloaded:
+                too_late.add(id(event))
+            case GenerationStabilized() | RebalanceStarted(generation=0):
                 said.pop(broker, None)
+                unloaded.discard(broker)
             case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired") if holder not in (None, broker):
                 said.setdefault(broker, []).append(event)
-    return void
+    return FormerWords(frozenset(void), frozenset(too_late))

@@ -69,7 +69,9 @@ def replayed(
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
             lives.miss(absent.popleft())
-        if id(event) in former:
+        if id(event) in former.too_late:
+            continue
+        if id(event) in former.evicting:
             lives.stay(event)
         else:
             lives.hear(event)

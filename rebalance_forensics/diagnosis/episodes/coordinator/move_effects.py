@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.coordinator.held_up_members import held_up
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet
 from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -40,6 +41,8 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
         came = timeline.arrivals.between(begin, end)
         found += [a for a in came if not a.first and a.start is None and a.after not in left]
+        held = [d for d in later if held_up(timeline, d, move)]
+        found += with_rebalances(timeline, [*held, *(d.returned for d in held if d.returned is not None)])
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from tests.diagnosis.test_coordinator_failover import FOUND, GC, moved
+from tests.diagnosis.test_slow_processing import EXPIRED
+from tests.story import Story
+
+NETWORK = "org.apache.kafka.clients.NetworkClient"
+NOT_REJOINED = "[GroupCoordinator 2]: Group payments removed dynamic members who haven't joined: Set({})"
+
+
+def test_a_join_that_runs_out_after_its_broker_unloaded_the_group_removes_nobody() -> None:
+    story = moved()
+    story.broker("01:10:06.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1", 2, GC)
+    story.broker("01:10:26.000", NOT_REJOINED.format(story.id_of("c-1")), 2, GC)
+    story.broker("01:10:26.001", "[GroupCoordinator 2]: Group payments is dead, skipping rebalance stage", 2, GC)
+    assert story.causes() == ["coordinator-failover"]
+    assert not story.timeline().departures
+
+
+def unpolled(story: Story, time: str) -> Story:
+    """The consumer says that its poll timeout (5 min) expired, and leaves."""
+    story.client("c-1", time, EXPIRED, level="WARN")
+    return story.broker(time, story.words.left(story.id_of("c-1"), "consumer poll timeout has expired."), 3)
+
+
+def test_a_commit_that_waits_for_a_coordinator_is_no_slow_loop() -> None:
+    story = moved(found_by=("c-2",))
+    story.client("c-1", "01:15:10.000", FOUND)
+    assert "slow-processing" not in unpolled(story, "01:15:10.003").causes()
+
+
+def test_a_slow_loop_after_a_short_failover_has_its_own_cause() -> None:
+    assert set(unpolled(moved(), "01:10:20.000").causes()) == {"coordinator-failover", "slow-processing"}
+
+
+def test_a_request_that_hangs_at_the_broker_that_froze_keeps_its_member_from_poll() -> None:
+    story = moved()
+    story.client("c-1", "01:14:30.000", "Disconnecting from node 2 due to request timeout.", logger=NETWORK)
+    cancelled = (
+        "Cancelled in-flight OFFSET_COMMIT request with correlation id 7 due to node 2147483645 being disconnected"
+    )
+    ages = "elapsed time since creation: 268000ms, elapsed time since send: 268000ms, throttle time: 0ms, request"
+    story.client("c-1", "01:14:30.001", f"{cancelled} ({ages} timeout: 268000ms)", logger=NETWORK)
+    assert "slow-processing" not in unpolled(story, "01:14:30.010").causes()
