@@ -7,6 +7,7 @@ that there are none while they are away.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -57,17 +58,22 @@ class DeniedTopics(Struct, frozen=True):
 
 def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
     """Every time that all members of the group left right after denials, and no client tells of them."""
-    denials = timeline.of(TopicReadDenied)
-    if not denials:
-        return
     told = [time_of(e) for events in denied(timeline).values() for e in events]
-    left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
-    for run in runs(left, lambda d: d.at, REJECTED_AWAY_MS):
-        begin, end = run[0].at - CLOSED_AFTER_DENIAL_MS, run[-1].at + CLOSED_AFTER_DENIAL_MS
-        lines = denials.between(begin, end)
-        clients = any(begin - DENIED_BEFORE_MS <= at <= end + DENIED_BEFORE_MS for at in told)
-        if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
-            yield DeniedTopics(tuple(lines), tuple(run))
+    for denials in _by_rights(timeline):
+        left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
+        for run in runs(left, lambda d: d.at, REJECTED_AWAY_MS):
+            begin, end = run[0].at - CLOSED_AFTER_DENIAL_MS, run[-1].at + CLOSED_AFTER_DENIAL_MS
+            clients = any(begin - DENIED_BEFORE_MS <= at <= end + DENIED_BEFORE_MS for at in told)
+            if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
+                yield DeniedTopics(tuple(denials.between(begin, end)), tuple(run))
+
+
+def _by_rights(timeline: Timeline) -> list[InTime[TopicReadDenied]]:
+    """The denials of one principal and one topic each: another application is denied by itself."""
+    found: dict[tuple[str | None, str | None], list[TopicReadDenied]] = defaultdict(list)
+    for event in timeline.of(TopicReadDenied):
+        found[event.principal, event.topic].append(event)
+    return [InTime(events, time_of, ordered=True) for events in found.values()]
 
 
 def _just_before(departure: Departure) -> tuple[int, int]:
