@@ -71,14 +71,15 @@ class BrokerStarted(Event, frozen=True, kw_only=True):
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):
-    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM) or has stopped, or was fenced.
+    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM), has stopped, was fenced or gave up (failed).
 
-    `brokers` are those a controller saw go at once.
+    `brokers` are those a controller saw go at once; `fault` is what a broker gave up for.
     """
 
     broker: int | None = None
     brokers: tuple[int, ...] = ()
-    phase: Literal["stopping", "stopped", "fenced"] = "stopping"
+    phase: Literal["stopping", "stopped", "fenced", "failed"] = "stopping"
+    fault: str | None = None
 
 
 class ConsumerClosed(Event, frozen=True, kw_only=True):

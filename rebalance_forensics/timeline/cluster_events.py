@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import Told, distinct
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.identity.roles import with_roles
+from rebalance_forensics.timeline.identity.roles import with_brokers, with_roles
 from rebalance_forensics.timeline.unnamed_clients import UnnamedClients
 from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup, unnamed_groups
 
@@ -32,7 +32,7 @@ class Surroundings:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """How far each log of the cluster was read, on its own clock."""
-        shared = with_roles(tuple(events), ())
+        shared = with_brokers(with_roles(tuple(events), ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)
         self._beside: dict[str, list[Event]] = defaultdict(list)
         self._places_of_client: dict[str, set[str]] = defaultdict(set)

@@ -83,6 +83,20 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
     return find, _replicate("The group waited for the same broker") if again else if_meant
 
 
+def repair_broker(fault: str) -> tuple[Advice, ...]:
+    """A broker that shut itself down."""
+    disks = fault == "log directories"
+    repair = Advice(
+        action="Free or replace the disk that the first IOException in this broker's log names, then start the broker."
+        if disks
+        else "Fix the error that this broker logged just before it shut down, then start it.",
+        why="A broker halts when the last of its log directories fails; a full disk is enough."
+        if disks
+        else "A broker halts when it can no longer be sure of its own state; it does so again until that is fixed.",
+    )
+    return (repair,)
+
+
 def _replicate(waited: str) -> Advice:
     return Advice(
         action=f"Check that {OFFSETS} has replicas on several brokers (kafka-topics.sh --describe); "

@@ -13,6 +13,8 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     FOUND_ANOTHER,
     LOADED,
     LOST_BY_MOST,
+    SUCCEEDED,
+    UNLOADED,
     offsets_outage_meanwhile,
 )
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -41,6 +43,8 @@ CAUSE = Cause(
         speaks_for(LOADED, DECISIVE + WEAK),
         speaks_for(LOST_BY_MOST, DECISIVE),
         speaks_for(FOUND_ANOTHER, DECISIVE),
+        speaks_for(UNLOADED, DECISIVE),
+        speaks_for(SUCCEEDED, DECISIVE),
         speaks_for(ANSWERED, STRONG),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),

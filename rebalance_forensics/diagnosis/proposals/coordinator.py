@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.advice.brokers import replicate_offsets, restart_brokers_cleanly
+from collections.abc import Mapping
+
+from rebalance_forensics.diagnosis.advice.brokers import repair_broker, replicate_offsets, restart_brokers_cleanly
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
-    CoordinatorMove,
-    ShownBy,
+    gave_up_for,
     was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
@@ -17,7 +19,14 @@ from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalan
 from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
-from rebalance_forensics.diagnosis.signs.coordinator import ANSWERED, FOUND_ANOTHER, LOADED, LOST_BY_MOST
+from rebalance_forensics.diagnosis.signs.coordinator import (
+    ANSWERED,
+    FOUND_ANOTHER,
+    LOADED,
+    LOST_BY_MOST,
+    SUCCEEDED,
+    UNLOADED,
+)
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -25,6 +34,10 @@ from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
+_GAVE_UP: Mapping[str | None, str] = {
+    "log directories": "; the broker shut down because all of its log directories had failed",
+    "fatal fault": "; the broker shut down after a fatal error",
+}
 _STOPPED = "stopped coordinating the group"
 _ANSWERED = "answered that it did not coordinate the group"
 
@@ -36,7 +49,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    fenced, loaded = was_fenced(chain), _loaded_by(chain)
+    fenced, fault, loaded = was_fenced(chain), gave_up_for(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
@@ -48,10 +61,12 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}.",
-        advice=restart_brokers_cleanly(
-            timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again
+        narrative=(
+            f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}{_GAVE_UP.get(fault, '')}."
         ),
+        advice=repair_broker(fault)
+        if fault is not None
+        else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
     )
 
 
@@ -74,12 +89,20 @@ def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
     """The broker that let go and the one that took over, of each move of which a broker tells."""
-    return [(m.broker, f"broker-{e.speaker.broker}") for m in chain for e in m.events if isinstance(e, GroupLoaded)]
+    return [
+        (m.broker, f"broker-{e.speaker.broker}")
+        for m in chain
+        if m.shown_by == "load"
+        for e in m.events
+        if isinstance(e, GroupLoaded)
+    ]
 
 
 def _shown(chain: list[CoordinatorMove]) -> Sign:
     by = {m.shown_by for m in chain}
-    shown: dict[ShownBy, Sign] = {"load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER}
+    shown: dict[ShownBy, Sign] = {
+        "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
+    }  # fmt: skip
     return next((sign for kind, sign in shown.items() if kind in by), ANSWERED)
 
 

@@ -22,6 +22,10 @@ ANSWERED = stated(
     "coordinator-answered", present="the broker that a member took for its coordinator answered that it is not"
 )
 
+UNLOADED = stated("group-unloaded", present="its coordinator unloaded the group, or was stopped or restarted under it")
+
+SUCCEEDED = stated("another-spoke-for-it", present="one broker spoke for the group, and later another one")
+
 FOUND_ANOTHER = stated("another-coordinator-found", present="a member lost its coordinator and then found another one")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, Role
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 
 
@@ -17,6 +18,29 @@ def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Eve
         return events
     shown = _shown(events, others)
     return [_told(event, shown) for event in events]
+
+
+def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
+    """The events, ends and starts of a broker that name none with the one broker that wrote the rest of their log."""
+    nameless = {place_of(e) for e in events if _names_no_broker(e)}
+    if not nameless:
+        return events
+    wrote: dict[Place, set[int]] = defaultdict(set)
+    for event in events:
+        if event.speaker.broker is not None and (place := place_of(event)) in nameless:
+            wrote[place].add(event.speaker.broker)
+    only = {place: next(iter(brokers)) for place, brokers in wrote.items() if len(brokers) == 1}
+    return [
+        replace(e, speaker=replace(e.speaker, broker=only[place_of(e)]))
+        if _names_no_broker(e) and place_of(e) in only
+        else e
+        for e in events
+    ]
+
+
+def _names_no_broker(event: Event) -> bool:
+    named = isinstance(event, BrokerStopped | BrokerStarted) and (event.broker is not None or event.brokers)
+    return isinstance(event, BrokerStopped | BrokerStarted) and not named and event.speaker.broker is None
 
 
 def _shown(events: Sequence[Event], others: Sequence[Event]) -> dict[Place, Role]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Literal
 
-from msgspec import Struct
-
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy, spoken_of
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.coordinator.late_writes import answered_in_vain
 from rebalance_forensics.diagnosis.episodes.coordinator.unanswered_joins import gave_up_waiting
+from rebalance_forensics.diagnosis.episodes.coordinator.unfollowed_moves import (
+    loaded_long_after_start,
+    unfollowed_moves,
+)
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
@@ -46,29 +48,14 @@ from rebalance_forensics.timeline.windows import (
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
 _ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
-_SHOWING = (GroupLoaded, *_ANSWERED)
-ShownBy = Literal["load", "losses", "answer", "another", "nothing"]
-"""A broker that loads the group, most members that lose their coordinator, or of one of them a broker's answer or the
-other coordinator that it then found."""
-
-
-class CoordinatorMove(Struct, frozen=True):
-    """The coordinator that let go, the lines that show it, and whose they are."""
-
-    at: int
-    broker: str
-    events: tuple[Event, ...]
-    shown_by: ShownBy
-    until: int
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
-    if not timeline.of(*_SHOWING):
-        return
     settled = _settled_at(timeline)
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
-    for told in (_answered(timeline), [] if settled is None else _found_another(timeline, settled)):
+    by_members = [] if settled is None else _found_another(timeline, settled)
+    for told in (_answered(timeline), by_members, [] if settled is None else _by_brokers_alone(timeline, settled)):
         moves += [m for m in told if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
@@ -83,9 +70,16 @@ def _told_by_brokers_or_most(timeline: Timeline, settled: int) -> list[Coordinat
     return [m for m in moves if m.at in peopled]
 
 
+def _by_brokers_alone(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
+    """What brokers show of moves to a coordinator whose loading is not in these logs."""
+    moves = [m for m in unfollowed_moves(timeline) if m.at > settled]
+    peopled = times_with_members(timeline, (m.at for m in moves))
+    return [m for m in moves if m.at in peopled]
+
+
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
-    stopped = ((time_of(e), _spoken_of(e)) for e in timeline.of(BrokerStopped))
+    stopped = ((time_of(e), spoken_of(e)) for e in timeline.of(BrokerStopped))
     return [
         CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
         for at, broker in stopped
@@ -130,7 +124,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
                 max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
             )
-            if e.group == timeline.group or f"broker-{_spoken_of(e)}" == before
+            if e.group == timeline.group or f"broker-{spoken_of(e)}" == before
         ]
         yield CoordinatorMove(
             at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
@@ -141,18 +135,14 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         )
 
 
-def _spoken_of(event: Event) -> int | None:
-    """The broker that stopped, started or let go: the one that is named, a controller tells of others."""
-    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
-    return named if named is not None else event.speaker.broker
-
-
-def _coordinator_before(timeline: Timeline, at: int, load: Event) -> str | None:
+def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
     spoke = timeline.remembered(_said_by_brokers).last(at - 1)
     if spoke is None:
         # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
         spoke = timeline.of(GroupUnloaded).last(at - 1)
+    if spoke is not None and spoke.speaker.broker == load.speaker.broker and loaded_long_after_start(timeline, load):
+        return None
     if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
     lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
@@ -167,7 +157,7 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     if not lost:
         return None
     stopped = timeline.of(BrokerStopped).between(time_of(lost[0]) - HAND_OVER_MS, time_of(lost[-1]) + HAND_OVER_MS)
-    brokers = {number for e in stopped if (number := _spoken_of(e)) is not None}
+    brokers = {number for e in stopped if (number := spoken_of(e)) is not None}
     return brokers.pop() if len(brokers) == 1 else None
 
 
@@ -321,6 +311,12 @@ def was_fenced(chain: list[CoordinatorMove]) -> bool:
     """Whether the controller fenced a broker of the chain, and none of them was told to stop."""
     phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
     return "fenced" in phases and "stopping" not in phases
+
+
+def gave_up_for(chain: list[CoordinatorMove]) -> str | None:
+    """What a broker of the chain says that it shut itself down for."""
+    stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
+    return next((e.fault for e in stops if e.fault is not None), None)
 
 
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:

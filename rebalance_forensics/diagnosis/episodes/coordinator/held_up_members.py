@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, setting
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected

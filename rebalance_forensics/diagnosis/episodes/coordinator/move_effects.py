@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.coordinator.held_up_members import held_up
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from tests.story import Story
+
+GC = "kafka.coordinator.group.GroupCoordinator"
+SERVER = "kafka.server.BrokerServer"
+
+
+def one_broker() -> Story:
+    """Of three brokers only the log of the coordinator is at hand."""
+    return Story(seen="brokers").formed("c-1", "c-2", "c-3")
+
+
+def test_a_coordinator_that_unloads_a_group_with_members_has_lost_it_to_another() -> None:
+    story = one_broker()
+    story.broker("01:10:00.000", "[BrokerServer id=2] shutting down", logger=SERVER)
+    story.broker("01:10:01.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1")
+    assert story.causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-2"]
+
+
+def test_a_broker_that_unloads_an_empty_group_disturbs_nobody() -> None:
+    story = Story(seen="brokers").formed("c-1")
+    story.broker("01:05:00.000", story.words.left(story.id_of("c-1"), "the consumer is being closed"))
+    story.says("01:05:00.010", story.words.empty(2))
+    story.broker("01:10:01.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 2")
+    assert "coordinator-failover" not in story.causes()
+
+
+def test_a_broker_whose_disks_failed_is_told_of_with_what_to_do() -> None:
+    story = Story(seen="brokers")
+    halted = "Shutdown broker because all log dirs in /var/lib/kafka have failed"
+    story.broker("00:50:00.000", "[BrokerServer id=2] Transition from STARTING to STARTED", logger=SERVER)
+    story.formed("c-1", "c-2", "c-3")
+    story.broker("01:10:00.100", halted, logger="kafka.log.LogManager")
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, [c.name for c in cause.culprits]) == ("coordinator-failover", ["broker-2"])
+    assert "all of its log directories had failed" in cause.narrative
+    assert cause.advice[0].action.startswith("Free or replace the disk")
+
+
+def test_a_broker_that_loads_a_group_long_after_its_start_took_it_from_another() -> None:
+    story = one_broker()
+    story.broker("01:10:00.000", "[BrokerServer id=2] Starting broker", logger=SERVER)
+    elected = "[GroupCoordinator 2]: Elected as the group coordinator for partition 13 in epoch 4"
+    story.broker("01:12:00.000", elected, logger=GC)
+    story.broker("01:12:00.100", "[GroupCoordinator 2]: Loading group metadata for payments with generation 1")
+    incident = story.the_incident()
+    assert "took it over again" not in incident.root_causes[0].narrative
+
+
+def test_of_two_brokers_that_speak_for_a_group_in_turn_the_first_let_go_of_it() -> None:
+    story = one_broker()
+    story.coordinator = 3
+    story.rebalanced("01:20:00.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
+    failover = next(i for i in story.case().incidents if i.root_causes[0].cause == "coordinator-failover")
+    assert [c.name for c in failover.root_causes[0].culprits] == ["broker-2"]
