@@ -55,3 +55,19 @@ def test_of_two_brokers_that_speak_for_a_group_in_turn_the_first_let_go_of_it() 
     story.rebalanced("01:20:00.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
     failover = next(i for i in story.case().incidents if i.root_causes[0].cause == "coordinator-failover")
     assert [c.name for c in failover.root_causes[0].culprits] == ["broker-2"]
+
+
+def test_a_group_that_a_broker_loads_while_it_runs_came_from_a_broker_that_no_line_names() -> None:
+    story = Story(seen="brokers")
+    story.broker("00:10:00.000", "[BrokerServer id=2] Starting broker", logger=SERVER)
+    story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.culprits) == ("coordinator-failover", ())
+    assert cause.narrative.startswith("Another broker stopped coordinating the group; broker-2 took over")
+
+
+def test_a_group_that_a_broker_loads_at_its_start_may_have_been_its_own() -> None:
+    story = Story(seen="brokers")
+    story.broker("01:09:58.000", "[BrokerServer id=2] Starting broker", logger=SERVER)
+    story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
+    assert story.causes() == []

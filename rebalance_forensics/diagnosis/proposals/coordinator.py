@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_forensics.diagnosis.advice.brokers import repair_broker, replicate_offsets, restart_brokers_cleanly
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove, ShownBy
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     gave_up_for,
     was_fenced,
@@ -46,9 +46,11 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     """One broker after another stopped coordinating the group."""
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
-    planned = len(names) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
+    named = [n for n in names if n != UNNAMED]
+    planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
+    told = _ANSWERED if shown is ANSWERED else stopped + unharmed
     fenced, fault, loaded = was_fenced(chain), gave_up_for(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
@@ -56,14 +58,12 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
-        culprits=tuple(broker(n) for n in sorted(names)),
+        culprits=tuple(broker(n) for n in sorted(named)),
         answers={shown: Present(chain[0].events)},
         severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=(
-            f"{' then '.join(names)} {_ANSWERED if shown is ANSWERED else stopped + unharmed}{_GAVE_UP.get(fault, '')}."
-        ),
+        narrative=f"{_capital(' then '.join(names))} {told}{_GAVE_UP.get(fault, '')}.",
         advice=repair_broker(fault)
         if fault is not None
         else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
@@ -84,7 +84,14 @@ def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
         return ""
     if all(before == after for before, after in by):
         return " and took it over again" if not in_turn else "; each took it over again"
-    return "; each time another broker took over" if in_turn else "; another broker took over"
+    if in_turn:
+        return "; each time another broker took over"
+    return f"; {by[0][1]} took over" if by[0][0] == UNNAMED else "; another broker took over"
+
+
+def _capital(names: str) -> str:
+    """At the begin of a sentence; the name of a broker stays as it is."""
+    return names[:1].upper() + names[1:] if names.startswith(UNNAMED) else names
 
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:

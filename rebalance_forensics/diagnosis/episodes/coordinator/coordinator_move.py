@@ -15,6 +15,10 @@ other coordinator that it then found; the former coordinator, which unloads the 
 spoke for the group, one after the other."""
 
 
+UNNAMED = "another broker"
+"""A former coordinator that no line names."""
+
+
 class CoordinatorMove(Struct, frozen=True):
     """The coordinator that let go, the lines that show it, and whose they are."""
 

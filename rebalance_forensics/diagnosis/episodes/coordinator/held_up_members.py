@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, setting
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
@@ -25,7 +25,7 @@ COORDINATOR_CONNECTION = 2**31 - 1
 
 def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
-    if departure.at < move.at - CLOCK_SLACK_MS:
+    if departure.at < move.at - CLOCK_SLACK_MS or move.broker == UNNAMED:
         return False
     allowed = _allowed_ms(timeline, departure)
     return any(2 * waited >= allowed for waited in _waits(timeline, departure, move))

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy, spoken_of
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import (
+    UNNAMED,
+    CoordinatorMove,
+    ShownBy,
+    spoken_of,
+)
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorElected, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberLoaded
@@ -21,7 +26,7 @@ from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, HAND_OVER_MS, S
 
 
 def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """Every move that only the former coordinator shows, or only that another broker speaks later."""
+    """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
     loads = timeline.of(GroupLoaded)
     last: Event | None = None
     for event in _told_in_order(timeline):
@@ -37,10 +42,19 @@ def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
                 last = None
                 continue
             case GroupLoaded():
-                pass
+                if last is None and event.member_count != 0 and _was_up(timeline, event):
+                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
             case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
                 yield _move(event, last.speaker.broker, (event, last), "succession")
         last = event
+
+
+def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
+    """Whether the broker had run for a while: at its start it loads what it led before as well."""
+    begin, end = time_of(load) - STOP_TO_LOAD_MS, time_of(load)
+    heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
+    started = timeline.of(BrokerStarted).between(begin, end)
+    return bool(heard) and not any(spoken_of(e) == load.speaker.broker for e in started)
 
 
 def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
