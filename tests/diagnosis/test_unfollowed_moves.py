@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from tests.story import Story
+from rebalance_forensics.diagnosis.case import investigate
+from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.coverage import LogSpan, logs_read
+from tests.story import Story, ms
 
 GC = "kafka.coordinator.group.GroupCoordinator"
 SERVER = "kafka.server.BrokerServer"
@@ -57,13 +60,23 @@ def test_of_two_brokers_that_speak_for_a_group_in_turn_the_first_let_go_of_it() 
     assert [c.name for c in failover.root_causes[0].culprits] == ["broker-2"]
 
 
-def test_a_group_that_a_broker_loads_while_it_runs_came_from_a_broker_that_no_line_names() -> None:
+def loaded_by_a_broker_heard_since(begin: str) -> list[str]:
+    """What is told of a group that broker 2 loads; its log begins at that time."""
     story = Story(seen="brokers")
-    story.broker("00:10:00.000", "[BrokerServer id=2] Starting broker", logger=SERVER)
     story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
-    cause = story.the_incident().root_causes[0]
-    assert (cause.cause, cause.culprits) == ("coordinator-failover", ())
-    assert cause.narrative.startswith("Another broker stopped coordinating the group; broker-2 took over")
+    span = LogSpan(path="broker-2/server.log", host="broker-2", opening=ms(begin), closing=ms("01:20:00.000"))
+    case = investigate("default", story.group, story.events, Surroundings([], logs_read([span])))
+    return [f"{i.root_causes[0].cause}: {i.root_causes[0].narrative}" for i in case.incidents]
+
+
+def test_a_group_that_a_broker_loads_while_it_runs_came_from_a_broker_that_no_line_names() -> None:
+    (told,) = loaded_by_a_broker_heard_since("00:10:00.000")
+    moved = "coordinator-failover: Another broker stopped coordinating the group; broker-2 took over"
+    assert told.startswith(moved)
+
+
+def test_a_broker_whose_log_begins_as_it_loads_a_group_may_have_had_it_before() -> None:
+    assert loaded_by_a_broker_heard_since("01:09:50.000") == []
 
 
 def test_a_group_that_a_broker_loads_at_its_start_may_have_been_its_own() -> None:
