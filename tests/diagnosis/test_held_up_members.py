@@ -42,3 +42,39 @@ def test_a_request_that_hangs_at_the_broker_that_froze_keeps_its_member_from_pol
     ages = "elapsed time since creation: 268000ms, elapsed time since send: 268000ms, throttle time: 0ms, request"
     story.client("c-1", "01:14:30.001", f"{cancelled} ({ages} timeout: 268000ms)", logger=NETWORK)
     assert "slow-processing" not in unpolled(story, "01:14:30.010").causes()
+
+
+FAILED = "[Producer clientId={}-producer] Connection to node 3 (/10.0.0.3:9092) could not be established. "
+FAILED += "Node may not be available."
+
+
+def writers_without(broker_since: str, *clients: str) -> Story:
+    """Members that write to a topic of broker 3, which dies; their poll timeout of 5 min expires at 01:15:00."""
+    story = Story(release=(3, 9)).formed("c-1", "c-2", "c-3")
+    minute, seconds = broker_since.rsplit(":", 1)
+    for client in clients:
+        for later in range(0, 9, 2):
+            time = f"{minute}:{int(seconds) + later:02}.000"
+            story.line(f"{client}/app.log", time, FAILED.format(client), level="WARN", logger=NETWORK)
+    for client in clients:
+        story.client(client, "01:15:00.000", EXPIRED, level="WARN")
+        story.broker("01:15:00.010", story.words.left(story.id_of(client), "consumer poll timeout has expired."))
+    return story
+
+
+def test_members_that_all_stop_polling_as_a_broker_dies_wait_for_that_broker() -> None:
+    cause = writers_without("01:10:02", "c-1", "c-2").the_incident().root_causes[0]
+    assert (cause.cause, [c.name for c in cause.culprits]) == ("slow-processing", ["broker-3"])
+    assert "broker-3 was out of reach" in cause.narrative
+    assert "broker-3" in cause.advice[0].action
+
+
+def test_a_single_member_that_stops_polling_as_a_broker_dies_may_have_waited_for_it() -> None:
+    cause = writers_without("01:10:02", "c-1").the_incident().root_causes[0]
+    assert [c.name for c in cause.culprits] == ["c-1"]
+    assert "broker-3 was out of reach" in cause.narrative
+
+
+def test_a_broker_that_dies_late_in_a_slow_loop_did_not_slow_it_down() -> None:
+    cause = writers_without("01:14:30", "c-1", "c-2").the_incident().root_causes[0]
+    assert "out of reach" not in cause.narrative

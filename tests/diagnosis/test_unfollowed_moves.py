@@ -84,3 +84,18 @@ def test_a_group_that_a_broker_loads_at_its_start_may_have_been_its_own() -> Non
     story.broker("01:09:58.000", "[BrokerServer id=2] Starting broker", logger=SERVER)
     story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
     assert story.causes() == []
+
+
+def test_whom_a_broker_evicts_as_it_wakes_up_and_loses_the_group_is_still_a_member() -> None:
+    story = one_broker()
+    for client in ("c-1", "c-2"):
+        story.broker("01:10:45.000", story.words.failed(story.id_of(client)))
+    story.broker("01:10:46.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1")
+    assert story.causes() == ["coordinator-failover"]
+
+
+def test_whom_a_broker_evicted_long_before_it_lost_the_group_is_gone() -> None:
+    story = one_broker()
+    story.broker("01:10:15.000", story.words.failed(story.id_of("c-1")))
+    story.broker("01:10:46.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1")
+    assert len(story.timeline().departures) == 1

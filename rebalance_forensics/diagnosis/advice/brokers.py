@@ -83,6 +83,16 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
     return find, _replicate("The group waited for the same broker") if again else if_meant
 
 
+def bring_broker_back(number: int) -> tuple[Advice, ...]:
+    """Members whose processes could not reach a broker when they stopped polling."""
+    back = Advice(
+        action=f"Find out why broker-{number} could not be reached, and give what it leads a second replica.",
+        why="A loop that writes to a partition without a leader, or commits there, waits for it and does not poll.",
+        cost="Replicas take disk and network; a write with acks=all waits for them.",
+    )
+    return (back,)
+
+
 def repair_broker(fault: str) -> tuple[Advice, ...]:
     """A broker that shut itself down."""
     disks = fault == "log directories"

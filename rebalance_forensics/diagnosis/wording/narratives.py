@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
@@ -78,7 +79,7 @@ def its_log(absence: Absence) -> str:
     return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
-def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
+def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | None = None) -> str:
     """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
@@ -87,7 +88,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts) -> str:
     away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
     match slow.shown:
         case "poll-timeout":
-            return f"{who} did not call poll() for {limit} and left the group{away}."
+            lost = f", while broker-{waited.broker} was out of reach," if waited is not None else ""
+            return f"{who} did not call poll() for {limit}{lost} and left the group{away}."
         case "silent":
             return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
         case "too-late":

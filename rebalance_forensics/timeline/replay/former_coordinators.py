@@ -13,8 +13,14 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceAbandoned, RebalanceStarted
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.events.rebalances import (
+    GenerationStabilized,
+    GroupEmptied,
+    RebalanceAbandoned,
+    RebalanceStarted,
+)
+from rebalance_forensics.timeline.event_index import Told, time_of
+from rebalance_forensics.timeline.windows import WAKING_MS
 
 
 class FormerWords(Struct, frozen=True):
@@ -35,7 +41,7 @@ def words_of_former_coordinators(events: Told) -> FormerWords:
     if not events.tells(GroupUnloaded):
         return FormerWords()
     void: set[int] = set()
-    said: dict[int, list[Event]] = {}
+    said: dict[int, list[tuple[Event, bool]]] = {}
     unloaded: set[int] = set()
     too_late: set[int] = set()
     holder: int | None = None
@@ -49,13 +55,22 @@ def words_of_former_coordinators(events: Told) -> FormerWords:
                 said.pop(broker, None)
                 unloaded.discard(broker)
             case GroupUnloaded():
-                void |= {id(e) for e in said.pop(broker, ())}
+                void |= {id(e) for e, late in said.pop(broker, ()) if late or _was_unwritten(e, event)}
                 unloaded.add(broker)
             case MemberFailed() | RebalanceAbandoned() if broker in unloaded:
                 too_late.add(id(event))
-            case GenerationStabilized() | RebalanceStarted(generation=0):
+            case GenerationStabilized() | GroupEmptied() | RebalanceStarted(generation=0):
                 said.pop(broker, None)
                 unloaded.discard(broker)
-            case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired") if holder not in (None, broker):
-                said.setdefault(broker, []).append(event)
+            case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired"):
+                said.setdefault(broker, []).append((event, holder not in (None, broker)))
     return FormerWords(frozenset(void), frozenset(too_late))
+
+
+def _was_unwritten(evicting: Event, unloading: Event) -> bool:
+    """Whether the next coordinator knows the evicted member still, though no line shows that it loaded the group.
+
+    Only what a generation holds is written to `__consumer_offsets` (GroupMetadataManager.storeGroup), and none was
+    created since. That is told of the last moments alone: who died before is dead with the next coordinator as well.
+    """
+    return time_of(unloading) - time_of(evicting) <= WAKING_MS

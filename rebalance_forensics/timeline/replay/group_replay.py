@@ -73,8 +73,8 @@ def replayed(
             continue
         if id(event) in former.evicting:
             lives.stay(event)
-        else:
-            lives.hear(event)
+            continue
+        lives.hear(event)
         if event.group is not None or isinstance(event, StreamsParticipants):
             classic.hear(event, lives.live)
             if type(event) in OF_EPOCHS:

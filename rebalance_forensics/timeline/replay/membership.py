@@ -239,7 +239,8 @@ class Register:
         """A broker that no longer coordinates the group evicts members: they stay in the one its successor loaded."""
         for member in event.members if isinstance(event, MemberFailed) else ():
             participant = self.participants.of_member(member)
-            if participant is not None and event.at is not None:
+            gone_before = member in self._gone and member not in self.live
+            if participant is not None and event.at is not None and not gone_before:
                 gone = DepartureDraft(participant, member, event.at, "session-expired", [event], stayed=True)
                 self.departures[gone] = None
 

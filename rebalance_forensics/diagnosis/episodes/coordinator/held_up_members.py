@@ -11,22 +11,25 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, setting
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import (
+    broker_of,
+    poll_limit_ms,
+    unreachable_before,
+)
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AFTER_MOVE_MS, CLOCK_SLACK_MS, REQUEST_TIMEOUT_MS
-
-COORDINATOR_CONNECTION = 2**31 - 1
-"""The number of a client's connection to its coordinator, less the broker's own (AbstractCoordinator)."""
 
 
 def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
     if departure.at < move.at - CLOCK_SLACK_MS or move.broker == UNNAMED:
         return False
+    if any(f"broker-{one.broker}" == move.broker for one in unreachable_before(timeline, departure)):
+        return True
     allowed = _allowed_ms(timeline, departure)
     return any(2 * waited >= allowed for waited in _waits(timeline, departure, move))
 
@@ -35,8 +38,7 @@ def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
     """How long a member may go without poll(), or without a heartbeat, before it is out of the group."""
     if departure.why in SILENT:
         return session_timeout_ms(timeline)
-    told = next((e.limit_ms for e in departure.events if isinstance(e, PollTimeoutExpired) and e.limit_ms), None)
-    return told or setting(timeline, "max.poll.interval.ms", 0) or REQUEST_TIMEOUT_MS
+    return poll_limit_ms(timeline, departure) or REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:
@@ -46,7 +48,7 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
     given_up = timeline.said_by(member, NodeDisconnected).between(move.at, departure.at + AFTER_MOVE_MS)
     for event in given_up:
-        if event.node in (number, COORDINATOR_CONNECTION - number) and departure.at >= time_of(event) - _age(event):
+        if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
             yield _age(event)
     for lost in timeline.said_by(member, CoordinatorLost).between(move.at, departure.at):
         found = timeline.said_by(member, CoordinatorFound).first(time_of(lost))

@@ -59,6 +59,8 @@ def _told_by_the_former(timeline: Timeline, departure: Departure, move: Coordina
     """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
     if departure.why not in SILENT or not all(f"broker-{e.speaker.broker}" == move.broker for e in departure.events):
         return False
+    if departure.stayed:
+        return True
     loads = timeline.of(GroupLoaded).between(move.at - ONE_LOSS_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker

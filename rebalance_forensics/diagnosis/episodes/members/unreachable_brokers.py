@@ -1,0 +1,86 @@
+"""Brokers that a member's process failed to reach from its last poll() on: what it did with records waited for them.
+
+A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms),
+and one that commits or reads waits alike. The clients of its process try that broker again and again meanwhile, those
+with a thread of their own (producers, admin clients) while nobody polls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.group_settings import setting
+from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
+
+COORDINATOR_CONNECTION = 2**31 - 1
+"""The number of a client's connection to its coordinator is this less the broker's own (AbstractCoordinator)."""
+_COORDINATORS = 2**30
+
+
+class Unreachable(Struct, frozen=True):
+    """A broker, and the lines in which clients of the process failed to reach it."""
+
+    broker: int
+    lines: tuple[NodeDisconnected, ...]
+
+
+def broker_of(event: NodeDisconnected) -> int | None:
+    """The broker behind the number of a connection; bootstrap addresses have none yet."""
+    if event.node is None or event.node < 0:
+        return None
+    return COORDINATOR_CONNECTION - event.node if event.node > _COORDINATORS else event.node
+
+
+def poll_limit_ms(timeline: Timeline, departure: Departure) -> int:
+    """max.poll.interval.ms as the member's or the coordinator's line tells it, or as it is set; 0 if neither."""
+    own = (e.limit_ms for e in departure.events if isinstance(e, PollTimeoutExpired))
+    told = (e.rebalance_timeout_ms for e in departure.events if isinstance(e, MemberLeft))
+    return next(filter(None, (*own, *told)), None) or setting(timeline, "max.poll.interval.ms", 0)
+
+
+def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
+    """The brokers that its process failed to reach for a while, from about its last poll() on."""
+    limit = poll_limit_ms(timeline, departure)
+    if departure.why != "poll-timeout" or not limit:
+        return []
+    polled = departure.at - limit
+    failed = timeline.of(NodeDisconnected).between(polled - limit, departure.at)
+    by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    for event in failed:
+        if departure.participant in timeline.participants.at_place(event) and (broker := broker_of(event)) is not None:
+            by_broker[broker].append(event)
+    return [
+        Unreachable(broker, tuple(run))
+        for broker, events in sorted(by_broker.items())
+        for run in runs(events, time_of, ONE_LOSS_MS)
+        if _kept_from_polling(run, polled, limit)
+    ]
+
+
+def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
+    """Whether the broker was lost early enough to take up most of the time, and not just for a reconnect.
+
+    Clients stop trying when the controller has fenced it; what it led has no leader from then on.
+    """
+    first, last = time_of(run[0]), time_of(run[-1])
+    return first <= polled + limit // 2 and last >= polled - ALL_AT_ONCE_MS and last - first > BURST_MS
+
+
+def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachable | None:
+    """The one broker that the processes of all these members failed to reach from their last poll() on."""
+    told = [{one.broker: one for one in unreachable_before(timeline, d)} for d in departures]
+    if not told:
+        return None
+    common = [broker for broker in told[0] if all(broker in one for one in told)]
+    if len(common) != 1:
+        return None
+    return Unreachable(common[0], tuple(e for one in told for e in one[common[0]].lines[:2]))
