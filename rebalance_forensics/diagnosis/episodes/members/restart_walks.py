@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, res
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.episodes.runs import walks
+from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -85,6 +86,8 @@ def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
     # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
     enough = ENOUGH_TO_WALK if all(_expired_unheard(r.away) for r in group) else 2
+    if all(_was_killed(timeline, r.away) for r in group):
+        enough = max(ENOUGH_TO_WALK, _settled(timeline, group))
     walks_over = enough <= len(participants) and len(group) < most and not _all_at_once(group)
     return walks_over and 2 * len(participants) > _settled(timeline, group)
 
@@ -155,6 +158,18 @@ def _expired_unheard(absence: Absence) -> bool:
     expired = all(d.why == "session-expired" for d in absence.departures)
     late = absence.back_at is not None and absence.back_at >= absence.at
     return expired and late and not absence.participant.has_log
+
+
+def _was_killed(timeline: Timeline, absence: Absence) -> bool:
+    """Its log breaks off without a shutdown: a deployment lets processes close.
+
+    One that kills them gets round to everybody all the same.
+    """
+    one = absence.participant
+    silent = all(d.why == "session-expired" for d in absence.departures)
+    if _fell_silent(absence) and not silent:
+        silent = absence.start is not None and logs_its_leaving(timeline, one)
+    return one.has_log and absence.stop is None and silent
 
 
 def _is_only_listed(restart: Restart) -> bool:
