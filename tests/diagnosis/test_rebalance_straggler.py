@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.closings import CLOSED, LEAVING, closes, comes
@@ -263,3 +265,22 @@ def test_consumers_that_come_and_go_for_every_job_do_not_explain_who_holds_a_reb
     assert found.keys() == {"scaling-flap", "rebalance-straggler"}
     assert [c.name for c in found["rebalance-straggler"].culprits] == ["c-2"]
     assert found["rebalance-straggler"].confidence >= 0.9
+
+
+def newcomer_let_in_after(seconds: int) -> Story:
+    """A newcomer joins a group of two; only its own log is at hand."""
+    story = Story(seen="clients").formed("c-1", "c-2")
+    comes(story, "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    alone = [e for e in story.events if e.origin.path == "c-3/app.log"]
+    asked = next(e for e in alone if isinstance(e, JoinStarted))
+    story.events = [e if (e.at or 0) <= (asked.at or 0) else replace(e, at=(e.at or 0) + 1000 * seconds) for e in alone]
+    return story
+
+
+def test_a_newcomer_that_is_let_in_late_had_to_wait_for_somebody_that_its_log_does_not_name() -> None:
+    cause = newcomer_let_in_after(20).the_incident().root_causes[0]
+    assert (cause.cause, cause.culprits, cause.confidence) == ("rebalance-straggler", (), 0.55)
+
+
+def test_a_newcomer_that_is_let_in_at_the_next_heartbeat_waited_for_nobody() -> None:
+    assert "rebalance-straggler" not in newcomer_let_in_after(3).causes()

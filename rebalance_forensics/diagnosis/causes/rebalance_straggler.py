@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.barriers import HEARD, LAST, LONG, about_barriers
+from rebalance_forensics.diagnosis.proposals.barriers import HEARD, LAST, LONG, WAITED_ALONE, about_barriers
 from rebalance_forensics.diagnosis.signs import barriers
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -35,6 +35,7 @@ CAUSE = Cause(
         speaks_for(LONG, STRONG),
         speaks_for(LAST, STRONG),
         speaks_for(HEARD, STRONG),
+        speaks_against(WAITED_ALONE, WEAK),
         speaks_against(barriers.heartbeats_may_explain, STRONG),
         speaks_against(barriers.session_expiry_ended_it, DECISIVE),
         speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),

@@ -15,9 +15,10 @@ from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import (
 )
 from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier, open_barrier
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
 from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -26,6 +27,8 @@ LONG = stated(
 )
 LAST = stated("last-to-join", present="one member joined long after the others, or was removed because it did not join")
 HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance again and again and did not join")
+
+WAITED_ALONE = stated("only-newcomer-heard", present="only a newcomer's log shows how long it waited to be let in")
 
 
 def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -48,7 +51,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     return Hypothesis(
         because=barrier.lines,
         culprits=culprits,
-        answers={LONG: Present(barrier.lines[:2])} | ({LAST: Present(barrier.lines[-2:])} if culprits else {}),
+        answers={LONG: Present(barrier.lines[:2])} | _who_tells(barrier),
         participants=barrier.last,
         severity="warning",
         onset=barrier.rebalance.started_at,
@@ -59,6 +62,14 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         ),
         advice=poll_during_rebalances(timeline, open_ms),
     )
+
+
+def _who_tells(barrier: LongBarrier) -> dict[Sign, Answer]:
+    """Who came last; or that nobody but a newcomer is heard, which may have come with others into an empty group."""
+    if barrier.last:
+        return {LAST: Present(barrier.lines[-2:])}
+    alone = all(isinstance(e, JoinStarted | JoinSucceeded) for e in barrier.lines)
+    return {WAITED_ALONE: Present(barrier.lines[:2])} if alone else {}
 
 
 def about_removed(timeline: Timeline, removed: Sequence[Departure]) -> Hypothesis:

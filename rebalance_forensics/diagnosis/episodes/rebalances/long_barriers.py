@@ -12,7 +12,13 @@ from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms, hear
 from rebalance_forensics.diagnosis.signs.barriers import barrier_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import GenerationStabilized, JoinStarted, LeaderReplaced, RebalanceStarted
+from rebalance_forensics.events.rebalances import (
+    GenerationStabilized,
+    JoinStarted,
+    JoinSucceeded,
+    LeaderReplaced,
+    RebalanceStarted,
+)
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -135,7 +141,14 @@ def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], l
     lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
     told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
     joins = [e for e in told if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:MOST_JOINS]
-    return [*lines, *(e for d in removed for e in d.events), *joins] if lines or joins else []
+    waited = [] if lines or joins or removed else _joins_of_newcomers(timeline, rebalance)
+    return [*lines, *(e for d in removed for e in d.events), *joins, *waited] if lines or joins or waited else []
+
+
+def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]:
+    """What a newcomer says from its JoinGroup to the answer, where it alone is heard: it joined at once, and waited."""
+    said = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    return [e for e in said if e.speaker.role != "broker"][:MOST_JOINS] if rebalance.joined_at else []
 
 
 def _began_it(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
