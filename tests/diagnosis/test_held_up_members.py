@@ -78,3 +78,11 @@ def test_a_single_member_that_stops_polling_as_a_broker_dies_may_have_waited_for
 def test_a_broker_that_dies_late_in_a_slow_loop_did_not_slow_it_down() -> None:
     cause = writers_without("01:14:30", "c-1", "c-2").the_incident().root_causes[0]
     assert "out of reach" not in cause.narrative
+
+
+def test_a_member_that_waits_for_a_broker_is_not_told_together_with_one_that_was_slow_before() -> None:
+    story = writers_without("01:10:02", "c-1", "c-2")
+    story.client("c-3", "01:12:00.000", EXPIRED, level="WARN")
+    story.broker("01:12:00.010", story.words.left(story.id_of("c-3"), "consumer poll timeout has expired."))
+    blamed = {tuple(c.name for c in i.root_causes[0].culprits) for i in story.incidents()}
+    assert blamed == {("broker-3",), ("c-3",)}

@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, abs
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import unreachable_before
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
@@ -62,8 +63,12 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     silent = [
         a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
     ]
-    for group in runs(absences(timeline, ("poll-timeout",)), lambda a: a.at, STORM_GAP_MS):
-        yield PollTimeouts(tuple(group), "poll-timeout")
+    told = absences(timeline, ("poll-timeout",))
+    # Who waited for a broker is not slow like those whose loops took too long before.
+    waited = [a for a in told if any(unreachable_before(timeline, d) for d in a.departures)]
+    for alike in (waited, [a for a in told if a not in waited]):
+        for group in runs(alike, lambda a: a.at, STORM_GAP_MS):
+            yield PollTimeouts(tuple(group), "poll-timeout")
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
         if all(same_process(timeline, a) for a in group):
             yield PollTimeouts(tuple(group), "same-process")
