@@ -69,9 +69,10 @@ def test_members_that_all_stop_polling_as_a_broker_dies_wait_for_that_broker() -
     assert "broker-3" in cause.advice[0].action
 
 
-def test_a_single_member_that_stops_polling_as_a_broker_dies_may_have_waited_for_it() -> None:
+def test_a_single_member_that_stops_polling_as_a_broker_dies_most_likely_waited_for_it() -> None:
     cause = writers_without("01:10:02", "c-1").the_incident().root_causes[0]
-    assert [c.name for c in cause.culprits] == ["c-1"]
+    assert ([c.name for c in cause.culprits], cause.confidence) == (["broker-3"], 0.75)
+    assert cause.narrative.startswith("c-1 did not call poll()")
     assert "broker-3 was out of reach" in cause.narrative
 
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import poll_ti
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.poll_timeouts import about_poll_timeouts
 from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
-from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, SAME_PROCESS
+from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, OUT_OF_REACH, SAME_PROCESS
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -34,6 +34,7 @@ CAUSE = Cause(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
         speaks_for(SAME_PROCESS, STRONG + WEAK),
         speaks_for(BY_TURNS, STRONG),
+        speaks_against(OUT_OF_REACH, STRONG + WEAK),
         speaks_for(heartbeat_loops.heartbeats_in_the_loop, STRONG + WEAK),
         speaks_for(heartbeat_loops.heartbeats_between_records, WEAK),
         speaks_for(threads.other_threads_stayed, DECISIVE),

@@ -12,8 +12,9 @@ from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
-from rebalance_forensics.diagnosis.signs.poll_timeouts import shown_by
-from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.diagnosis.sign import Answer, Present, Sign
+from rebalance_forensics.diagnosis.signs.poll_timeouts import OUT_OF_REACH, shown_by
+from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
 from rebalance_forensics.diagnosis.wording.narratives import did_not_poll, left_unclosed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -26,9 +27,8 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
     beside = [a for away in slow.absences if (a := made_beside(timeline, away, limit)) is not None]
     unclosed = len(beside) == len(slow.absences)
-    waited = waited_for(timeline, [d for a in slow.absences for d in a.departures])
-    # One member may have been slow while a broker was away; several at once were not by chance.
-    together = waited is not None and len({a.participant for a in slow.absences}) > 1
+    gone = [d for a in slow.absences for d in a.departures]
+    waited = waited_for(timeline, gone)
     missing = is_missing(timeline, slow.absences) and not unclosed
     return about_absences(
         timeline,
@@ -36,13 +36,20 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         because=slow.lines,
         circumstances=[*(e for a in beside for e in a.events[:1]), *(waited.lines if waited is not None else ())],
         brings=[*missed_between(timeline, slow.absences), *beside],
-        answers=shown_by(slow),
+        answers=shown_by(slow) | _by_chance(waited, len(gone)),
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
-        culprits=(broker(waited.broker),) if waited is not None and together else (),
-        narrative=left_unclosed(timeline, slow) if unclosed else did_not_poll(timeline, slow, waited),
+        culprits=(broker(waited.broker),) if waited is not None else (),
+        narrative=(left_unclosed(timeline, slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
+            "{who}", ", ".join(c.name for c in culprits_of(timeline, tuple({a.participant: 0 for a in slow.absences})))
+        ),
         advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
         onset=min(a.at for a in beside) if unclosed else None,
     )
+
+
+def _by_chance(waited: Unreachable | None, members: int) -> dict[Sign, Answer]:
+    """One member may have been slow just while a broker was away; several at once were not by chance."""
+    return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
 
 
 def _bring_back(waited: Unreachable | None) -> tuple[Advice, ...]:

@@ -12,6 +12,11 @@ BY_TURNS = stated(
     "left-and-came-back", present="it left without a stated reason and came back, and no deployment did it"
 )
 
+OUT_OF_REACH = stated(
+    "broker-out-of-reach",
+    present="of this one member alone it shows that a broker was out of reach when it stopped polling",
+)
+
 HOW: Mapping[str, Sign] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}
 
 
