@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tests.diagnosis.test_coordinator_failover import FOUND, GC, moved
 from tests.diagnosis.test_slow_processing import EXPIRED
 from tests.story import Story
@@ -87,3 +89,15 @@ def test_a_member_that_waits_for_a_broker_is_not_told_together_with_one_that_was
     story.broker("01:12:00.010", story.words.left(story.id_of("c-3"), "consumer poll timeout has expired."))
     blamed = {tuple(c.name for c in i.root_causes[0].culprits) for i in story.incidents()}
     assert blamed == {("broker-3",), ("c-3",)}
+
+
+def test_in_a_log_of_several_processes_only_a_members_own_clients_show_what_it_waited_for() -> None:
+    story = writers_without("01:10:02", "c-1", "c-2")
+    story.client("c-3", "01:15:00.000", EXPIRED, level="WARN")
+    story.broker("01:15:00.010", story.words.left(story.id_of("c-3"), "consumer poll timeout has expired."))
+    story.events = [
+        replace(e, origin=replace(e.origin, path="merged.log")) if e.speaker.role != "broker" else e
+        for e in story.events
+    ]
+    blamed = {tuple(c.name for c in i.root_causes[0].culprits) for i in story.incidents()}
+    assert ("c-3",) in blamed

@@ -14,7 +14,7 @@ BY_TURNS = stated(
 
 OUT_OF_REACH = stated(
     "broker-out-of-reach",
-    present="of this one member alone it shows that a broker was out of reach when it stopped polling",
+    present="a broker was out of reach when this one member stopped polling, which may be chance",
 )
 
 HOW: Mapping[str, Sign] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}

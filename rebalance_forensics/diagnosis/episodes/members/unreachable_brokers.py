@@ -19,6 +19,8 @@ from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
 
 COORDINATOR_CONNECTION = 2**31 - 1
@@ -49,14 +51,18 @@ def poll_limit_ms(timeline: Timeline, departure: Departure) -> int:
 
 def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
     """The brokers that its process failed to reach for a while, from about its last poll() on."""
-    limit = poll_limit_ms(timeline, departure)
-    if departure.why != "poll-timeout" or not limit:
+    if departure.why != "poll-timeout":
         return []
+    return timeline.once(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
+
+
+def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
+    limit = poll_limit_ms(timeline, departure)
     polled = departure.at - limit
-    failed = timeline.of(NodeDisconnected).between(polled - limit, departure.at)
+    failed = timeline.remembered(_failed_by_process).get(departure.participant) if limit else None
     by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
-    for event in failed:
-        if departure.participant in timeline.participants.at_place(event) and (broker := broker_of(event)) is not None:
+    for event in failed.between(polled - limit, departure.at) if failed is not None else ():
+        if (broker := broker_of(event)) is not None:
             by_broker[broker].append(event)
     return [
         Unreachable(broker, tuple(run))
@@ -64,6 +70,24 @@ def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreach
         for run in runs(events, time_of, ONE_LOSS_MS)
         if _kept_from_polling(run, polled, limit)
     ]
+
+
+def _failed_by_process(timeline: Timeline) -> dict[Participant, InTime[NodeDisconnected]]:
+    """What every client of a member's process says of connections: consumers, producers, admin clients."""
+    found: dict[Participant, list[NodeDisconnected]] = defaultdict(list)
+    for event in timeline.of(NodeDisconnected):
+        for participant in _of_its_process(timeline, event):
+            found[participant].append(event)
+    return {participant: InTime(events, time_of, ordered=True) for participant, events in found.items()}
+
+
+def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:
+    """The members in the process of a client; where several write to one log, its name tells whose it is."""
+    here = timeline.participants.at_place(event)
+    if len(here) < 2:
+        return here
+    speaker, client = timeline.participants.of_speaker(event), event.speaker.client_id or ""
+    return [speaker] if speaker is not None else [p for p in here if client.startswith(tuple(p.client_ids))]
 
 
 def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
