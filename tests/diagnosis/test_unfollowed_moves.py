@@ -20,6 +20,7 @@ def test_a_coordinator_that_unloads_a_group_with_members_has_lost_it_to_another(
     story.broker("01:10:01.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1")
     assert story.causes() == ["coordinator-failover"]
     assert story.blamed() == ["broker-2"]
+    assert story.the_incident().severity == "info"
 
 
 def test_a_broker_that_unloads_an_empty_group_disturbs_nobody() -> None:

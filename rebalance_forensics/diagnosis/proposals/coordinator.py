@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.advice.brokers import repair_broker, replicat
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove, ShownBy
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     gave_up_for,
+    told_to_stop,
     was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
@@ -60,7 +61,9 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
         answers={shown: Present(chain[0].events)},
-        severity="info" if planned or whole_cluster_stopped(timeline, chain) else "warning",
+        severity="info"
+        if planned or told_to_stop(chain, facts) or whole_cluster_stopped(timeline, chain)
+        else "warning",
         onset=chain[0].at,
         brings=facts,
         narrative=f"{_capital(' then '.join(names))} {told}{_GAVE_UP.get(fault, '')}.",

@@ -33,6 +33,7 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
@@ -305,6 +306,13 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     speaking = timeline.own.brokers | timeline.around.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
+
+
+def told_to_stop(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
+    """Whether all that shows is brokers that handed the group over as they were shut down, and nobody was hurt."""
+    stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
+    stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
+    return stopping and not facts and all(move.shown_by == "unload" for move in chain)
 
 
 def was_fenced(chain: list[CoordinatorMove]) -> bool:
