@@ -11,7 +11,8 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, dis
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.restart_walks import restart_walks
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_to_be_all
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
@@ -37,13 +38,20 @@ class Flapping(Struct, frozen=True):
         return distinct_events(e for away in self.absences for e in away.events[:1])
 
 
+def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
+    """Whether nobody stayed; where the coordinator is heard, its own count decides: others may have no log."""
+    began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
+    counted = not timeline.has_coordinator_log or told_to_be_all(timeline, began, ended, len(walk.participants))
+    return walk.everyone and counted
+
+
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
     if not timeline.departures:
         return
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
     # A deployment restarts everybody, and says nothing of whom an autoscaler adds and removes.
-    deployed = {r.away for walk in restart_walks(timeline) if walk.everyone for r in walk.restarts}
+    deployed = {r.away for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
     for away in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
