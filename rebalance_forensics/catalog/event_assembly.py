@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics.catalog.exceptions import thrown_at
 from rebalance_forensics.catalog.match import Match
-from rebalance_forensics.catalog.prefixes import SpeakerWords
+from rebalance_forensics.catalog.matcher import clean
+from rebalance_forensics.catalog.prefixes import SpeakerWords, peel, speaker_of
 from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, Pairs, Role, Speaker
@@ -20,6 +21,8 @@ from rebalance_forensics.records import LogRecord
 _ROLES = frozenset(get_args(Role))
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
+PREFIX = "process/group-mentioned"
+"""No message is known there: what stands for a pattern where a prefix alone is."""
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
 
@@ -54,6 +57,17 @@ def mention_of(
     if group is None:
         return None
     mention = replace(match, event="GroupMentioned", fields={}, group=group)
+    return event_of(mention, record, cluster=cluster, host=host, component=component)
+
+
+def named_by_prefix(record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
+    """That the prefix of a line names a group, whose message nobody knows; None where it names none."""
+    peeled = peel(clean(record.message))
+    group = peeled.said.get("group")
+    if not group:
+        return None
+    speaker = speaker_of(peeled, peeled.role or "unknown", None)
+    mention = Match(pattern=PREFIX, event="GroupMentioned", fields={}, group=str(group), speaker=speaker)
     return event_of(mention, record, cluster=cluster, host=host, component=component)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import (
     ClusterReported,
+    ExceptionLogged,
     SettingsReported,
     StartTimeReported,
     VersionReported,
 )
 
-_OF_THE_PROCESS = (ClusterReported, SettingsReported, StartTimeReported, VersionReported)
-"""What a client says of itself before it is a member of anything."""
+_OF_THE_PROCESS = (ClusterReported, ExceptionLogged, SettingsReported, StartTimeReported, VersionReported)
+"""What a client says of itself before it is a member of anything, and what an application says."""
 
 
 class Mentions:

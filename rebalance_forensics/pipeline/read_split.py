@@ -12,7 +12,7 @@ from typing import cast
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
-from rebalance_forensics.catalog.event_assembly import event_of, mention_of
+from rebalance_forensics.catalog.event_assembly import event_of, mention_of, named_by_prefix
 from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
@@ -91,7 +91,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     mentions, component_here = Mentions(), profile.component_of(None)
     for record in known.in_doubt_last(records) if pasted else records:
         try:
-            match = known.match(record)
+            match, host = known.match(record), record.host or profile.host
             component = component_here if record.host is None else profile.component_of(record.host)
             if match is None or _names_no_exception(match):
                 # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
@@ -99,12 +99,12 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                 thrown = exception_in(record, None if merged else component)
                 match, component = thrown or match, None if merged and thrown is not None else component
             if match is None:
-                if pasted:
-                    tally.named.read(record.message)
-                if not record.bare and record.level not in _QUIET_LEVELS and catalog.is_group_class(_class_of(record)):
-                    tally.unknown(record)
+                mention = None
+                if pasted or not mentions.is_told:
+                    mention = named_by_prefix(record, cluster=cluster, host=host, component=component)
+                mentions.note(mention)
+                tally.unknown(record, catalog, pasted=pasted, names_group=mention is not None)
                 continue
-            host = record.host or profile.host
             event = event_of(match, record, cluster=cluster, host=host, component=component)
             if not mentions.is_told and mentions.wanted_beside(event):
                 mentions.note(mention_of(match, record, cluster=cluster, host=host, component=component))
@@ -123,8 +123,12 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
-    """A line with something left out may have lost the words that a line is found by, an error its stack trace."""
-    hits, telling = catalog.prefilter().hits, re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b")
+    """A line with something left out may have lost the words that a line is found by, an error its stack trace.
+
+    What is left of a line that was broken may name a group, and nothing else that anybody knows.
+    """
+    hits = catalog.prefilter().hits
+    telling = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
     return lambda block: sorted({*hits(block), *(match.start() for match in telling.finditer(block))})
 
 
@@ -251,7 +255,13 @@ class _Tally:
         if isinstance(event, VersionReported) and event.product == "kafka":
             self.version.setdefault(record.host, event.version)
 
-    def unknown(self, record: LogRecord) -> None:
+    def unknown(self, record: LogRecord, catalog: Catalog, *, pasted: bool, names_group: bool) -> None:
+        """Count what no pattern knows, if it is about a group: by its class, or in a paste by its prefix."""
+        if pasted:
+            self.named.read(record.message)
+        quiet = record.bare or record.level in _QUIET_LEVELS or not catalog.is_group_class(_class_of(record))
+        if quiet and not (pasted and names_group):
+            return
         self.unmatched[record.host] += 1
         self._met(record)
         if len(self.samples) < SAMPLES:
