@@ -184,3 +184,30 @@ def test_a_word_before_a_bracket_within_a_cell_is_kafkas(tmp_path: Path) -> None
     assert [record.message for record in read(f"| time | host | message |\n|---|---|---|\n{rows}", tmp_path)] == [
         said
     ] * 3
+
+
+def test_rows_of_a_csv_without_a_header_have_their_cells(tmp_path: Path) -> None:
+    said = [each.message for each in TOLD]
+    rows = [
+        f'{each.at},"{each.message}",INFO,{each.host}'
+        if "," in each.message
+        else f"{each.at},{each.message},INFO,{each.host}"
+        for each in TOLD
+    ]
+    records = sorted(read("\n".join(rows) + "\n", tmp_path), key=lambda record: record.origin.byte_offset)
+    assert [(record.message, record.host) for record in records] == [
+        (message, each.host) for message, each in zip(said, TOLD, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '2026-11-20T10:15:30Z {"level":"info","msg":"Group payments, is now empty","n":1}',
+        '10:15:30.123 INFO {"group":"payments","generation":8,"members":2}',
+        "[2026-11-20 10:15:30,123] INFO Group payments, with generation 8, is now empty",
+        '2026-11-20 10:15:30,123 INFO Group payments {"a":1,"b":2}, is now empty, said "x"',
+    ],
+)
+def test_logs_whose_messages_hold_commas_and_quotes_are_no_tables(line: str) -> None:
+    assert not tables.has_columns([line] * 3)

@@ -19,6 +19,8 @@ _RULE = re.compile(r"[\s:|+=]*+-[\s:|+=-]*+\Z")
 _BAR = re.compile(r"(?<!\\)\|")
 _KEY = re.compile(r"\A[\w.@-]{1,40}: (?=[{\[])")
 _LEVEL = re.compile(LEVEL)
+_MORE_THAN_TIME = re.compile(rf"[{{}}\"()=<>#]|\b{LEVEL}\b")
+_THOUSANDTHS = re.compile(r"\d{3}(?!\w)")
 _HOST = re.compile(r"[A-Za-z][\w.:/-]{0,80}\Z")
 _LEAST_BARS = 2
 _LONGEST_TIME = 40
@@ -61,16 +63,35 @@ def has_rows(lines: Sequence[str]) -> bool:
 def has_columns(lines: Sequence[str]) -> bool:
     """Whether most lines are rows of a spreadsheet, one of which holds a line of a log beside its time."""
     said = [line for line in lines if line.strip()]
-    rows = [line for line in said if _is_spreadsheets(line)]
-    return 2 * len(rows) > len(said) and any(_is_line(cell) for line in rows for cell in _cells(line, "\t"))
+    for delimiter in "\t,;":
+        rows = [line for line in said if _is_spreadsheets(line, delimiter)]
+        if 2 * len(rows) > len(said) and _are_columns(rows, delimiter):
+            return any(_is_line(cell) for line in rows for cell in _cells(line, delimiter))
+    return False
 
 
-def _is_spreadsheets(line: str) -> bool:
-    """Whether a line may be a row of a spreadsheet; loggers that put tabs between their fields name the level."""
-    if line.count("\t") < _LEAST_BARS:
+def _are_columns(rows: Sequence[str], delimiter: str) -> bool:
+    """Whether what parts the cells does: commas also stand in messages, which are in quotes then."""
+    return delimiter == "\t" or any(f'{delimiter}"' in row for row in rows)
+
+
+def _is_spreadsheets(line: str, delimiter: str) -> bool:
+    """Whether a line may be a row of a spreadsheet: a time first, and two cells more.
+
+    Loggers that put tabs between their fields name the level; Log4j puts a comma before the thousandths.
+    """
+    if line.count(delimiter) < _LEAST_BARS:
         return False
-    cells = _cells(line, "\t")
-    return _is_time(cells[0]) and not any(map(_LEVEL.fullmatch, cells))
+    cells = _cells(line, delimiter)
+    if len(cells) <= _LEAST_BARS or not _is_time(cells[0]) or _MORE_THAN_TIME.search(cells[0]):
+        return False
+    if _THOUSANDTHS.match(cells[1]):
+        return False
+    return not (delimiter == "\t" and _names_level(cells))
+
+
+def _names_level(cells: Sequence[str]) -> bool:
+    return any(map(_LEVEL.fullmatch, cells))
 
 
 def has_open_cells(lines: Sequence[str]) -> bool:
@@ -144,7 +165,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
     first = pieces[at].text
     if delimiter not in first or (delimiter == "|") != first.lstrip().startswith("|"):
         return 0
-    if looks_like_record(first) and not (delimiter == "\t" and _is_spreadsheets(first)):
+    if looks_like_record(first) and not _is_spreadsheets(first, delimiter):
         return 0
     cells = _cells(first, delimiter)
     count = len(cells)
@@ -159,10 +180,12 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
             break
         # Commas also stand in records, and in what is left of one that was broken.
-        if looks_like_record(piece.text) and not (delimiter == "\t" and _is_time(cells[0])):
+        if looks_like_record(piece.text) and not _is_spreadsheets(piece.text, delimiter):
             break
         size += 1
         held = held or any(map(_is_line, cells))
+    rows = [piece.text for piece in pieces[at : at + size]]
+    held = held and (not looks_like_record(first) or _are_columns(rows, delimiter))
     if not held:
         barren[delimiter, count] = at + size
     return size if held and (size > 1 or delimiter == "|") else 0
