@@ -84,17 +84,21 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
 
     These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
     lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
-    a whole log as well. Of what was not picked an excerpt says nothing, and its times may be unknown.
+    a whole log as well; a collector puts everybody's lines into one stream, but never nothing else. Of what was not
+    picked an excerpt says nothing, and its times may be unknown.
     """
     ways = {part.lines for part in parts}
     records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
     few, chosen = 0 < records <= _PICKED_BY_HAND, telling >= records * _NEARLY_ALL
-    if ways & {"pasted", "collected"}:
+    if "pasted" in ways:
         return ways == {"pasted"} and (few or chosen)
     if not few or not chosen:
         return False
     brokers = sum(part.brokers for part in parts)
-    return "marked" in ways or min(brokers, telling - brokers) >= records * _OF_EACH_SIDE
+    of_both_sides = min(brokers, telling - brokers) >= records * _OF_EACH_SIDE
+    if "collected" in ways:
+        return of_both_sides and telling == records
+    return "marked" in ways or of_both_sides
 
 
 class HeardLog(Struct, frozen=True, kw_only=True):

@@ -15,14 +15,13 @@ SAMPLES = {sample.folder.name: sample for sample in all_samples()}
 NO_TIMES = ("bare", "bare and wrapped", "bare, who said it in front")
 NOT_SO = {
     *(("rebalance-straggler", shape) for shape in NO_TIMES),
-    ("static-member-restart", "its time twice"),
     ("connect-config-change", "bare and wrapped"),
     ("group-max-size", "bare and wrapped"),
     ("probing-loop", "bare and wrapped"),
     ("streams-shutdown", "bare and wrapped"),
 }
 """Without times nobody sees how long a member held up a rebalance; without times and header, two lines may be joined
-that are two; and of two times in front the outer may be a collector's, whose lines nobody picked."""
+that are two."""
 
 
 def pasted(sample: Sample) -> list[Told]:
