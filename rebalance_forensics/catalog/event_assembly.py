@@ -22,7 +22,7 @@ _ROLES = frozenset(get_args(Role))
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 PREFIX = "process/group-mentioned"
-"""No message is known there: what stands for a pattern where a prefix alone is."""
+"""Stands for a pattern where only the prefix of a line is known."""
 FARTHEST_MS = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
 

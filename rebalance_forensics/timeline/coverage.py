@@ -84,7 +84,7 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
 
     These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
     lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
-    a whole log as well; a collector puts everybody's lines into one stream, but never nothing else. Of what was not
+    a whole log as well; a collector's stream is one unless it tells of nothing but groups. Of what was not
     picked an excerpt says nothing, and its times may be unknown.
     """
     ways = {part.lines for part in parts}

@@ -45,7 +45,7 @@ def outlast_lost_connections(exception: str) -> tuple[Advice, ...]:
     """A KafkaJS consumer that reached no broker until it gave up."""
     outlast = Advice(
         action="Look at why the broker was not reachable; raise retry.retries of the KafkaJS client to outlast it.",
-        why=f"It closed after {exception}, which its connection and no record brought about.",
+        why=f"It closed after {exception}: its connection failed, not a record.",
         cost="With more retries the consumer is silent for longer before its application hears of the failure.",
     )
     return (outlast,)

@@ -96,7 +96,7 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
 
 
 def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether most lines go on with a small word, which what is left of a broken word hardly ever is by chance.
+    """Whether most lines continue with a whole small word; the rest of a broken word hardly ever looks like one.
 
     A paste of three lines may be broken between words and yet have lines that are all of one length.
     """

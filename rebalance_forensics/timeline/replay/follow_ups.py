@@ -32,7 +32,7 @@ _Places = Mapping[str, tuple[int, int]]
 
 
 class _Asked(Struct, frozen=True):
-    """What members ask for between their way into one generation and their way into the next is the next."""
+    """What a member asks for after it joined one generation and before it joined the next leads to the next."""
 
     after: _Places
     before: _Places
@@ -196,7 +196,7 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 
 def _immediate(before: Sequence[Event]) -> str:
-    """What an immediate follow-up is for: a probing rebalance that another member still has ahead does not say it."""
+    """What an immediate follow-up is for; the probing rebalance that another member has scheduled does not tell."""
     told = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
     return _last_scheduled(told) or "cooperative"
 
