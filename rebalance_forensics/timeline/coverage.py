@@ -84,8 +84,8 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
 
     These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
     lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
-    a whole log as well; a collector's stream is one unless it tells of nothing but groups. Of what was not
-    picked an excerpt says nothing, and its times may be unknown.
+    a whole log as well, and so is a collector's stream unless it tells of nothing but groups. Of what was not picked an
+    excerpt says nothing, and its times may be unknown.
     """
     ways = {part.lines for part in parts}
     records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)

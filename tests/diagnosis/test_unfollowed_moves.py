@@ -62,7 +62,7 @@ def test_of_two_brokers_that_speak_for_a_group_in_turn_the_first_let_go_of_it() 
 
 
 def loaded_by_a_broker_heard_since(begin: str) -> list[str]:
-    """What is told of a group that broker 2 loads; its log begins at that time."""
+    """What the report says of a group that broker 2 loads, whose log begins at that time."""
     story = Story(seen="brokers")
     story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
     span = LogSpan(path="broker-2/server.log", host="broker-2", opening=ms(begin), closing=ms("01:20:00.000"))

@@ -71,6 +71,6 @@ def _was_unwritten(evicting: Event, unloading: Event) -> bool:
     """Whether the next coordinator knows the evicted member still, though no line shows that it loaded the group.
 
     Only what a generation holds is written to `__consumer_offsets` (GroupMetadataManager.storeGroup), and none was
-    created since. That is told of the last moments alone: who died before is dead with the next coordinator as well.
+    created since. It holds for the last moments only: a member that died earlier is gone for the next coordinator too.
     """
     return time_of(unloading) - time_of(evicting) <= WAKING_MS
