@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -58,3 +58,8 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     level: str | None
     pattern: str
     text: str
+
+
+def in_common(event: Event) -> dict[str, Any]:
+    """What an event has in common with every other: the rest of the line may be told by another type."""
+    return {name: getattr(event, name) for name in Event.__struct_fields__}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.events.membership import MemberFailed, MemberJoined, StaticMemberKept, StaticMemberReplaced
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.identity.names import name_in_member_id
@@ -79,8 +79,7 @@ def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
         if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
             yield event
         elif event.instance_id and any(_is_kept(event, each) for each in held[max(0, place - 1) : place + 2]):
-            common = {name: getattr(event, name) for name in Event.__struct_fields__}
-            yield StaticMemberReplaced(**common, instance_id=event.instance_id, state=event.state)
+            yield StaticMemberReplaced(**in_common(event), instance_id=event.instance_id, state=event.state)
 
 
 def _is_open(event: Event) -> bool:

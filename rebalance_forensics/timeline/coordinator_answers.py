@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.rebalances import HeartbeatFailed
 
@@ -21,7 +21,6 @@ _ANSWERS = {
 }
 """What only a group's own coordinator answers to a member, as exceptions are called, and by its name in Errors."""
 _ANSWER = re.compile("|".join(_ANSWERS))
-_COMMON = Event.__struct_fields__
 
 
 def with_answers(events: Iterable[Event]) -> list[Event]:
@@ -33,4 +32,4 @@ def _answered(lost: CoordinatorLost) -> Event:
     told = _ANSWER.search(lost.cause or "")
     if told is None:
         return lost
-    return HeartbeatFailed(**{name: getattr(lost, name) for name in _COMMON}, error=_ANSWERS[told[0]])
+    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[told[0]])

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.process import ClientStarted, ConsumerClosed
@@ -24,7 +24,6 @@ from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.windows import SAME_GENERATION_MS
 
 _TOLD = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
-_COMMON = Event.__struct_fields__
 _CLOSES = "go/client-closed"
 _FROM_START, _FROM_END = 2, 1
 """How many lookups there are until the member is in: a client that starts has to find its coordinator to join."""
@@ -33,8 +32,8 @@ _FROM_START, _FROM_END = 2, 1
 class _Session(Struct, frozen=True):
     """What one log tells of one session.
 
-    `asks` is where the member asked to join, `joined` its lookup when it was in, both None where the log begins within
-    the session: whether a lookup is that of its join is then unknown. `end` is None while the session goes on.
+    `asks` is where the member asked to join, `joined` its lookup once it was in. Both are None if the log begins in
+    the middle of the session: nobody knows then what it looked up the coordinator for. `end` is None while it lasts.
     """
 
     member: str | None
@@ -146,4 +145,4 @@ def _ends_a_session(event: Event) -> bool:
 
 
 def _common(event: Event, group: str) -> dict[str, Any]:
-    return {**{name: getattr(event, name) for name in _COMMON}, "group": group}
+    return {**in_common(event), "group": group}

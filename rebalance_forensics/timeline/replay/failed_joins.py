@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.events.rebalances import GenerationReset, JoinSucceeded, SyncSucceeded
 
 NO_GENERATION = -1
 """Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""
-_COMMON = Event.__struct_fields__
 
 
 def without_failed_joins(events: Iterable[Event]) -> list[Event]:
@@ -22,5 +21,4 @@ def _came_to_nothing(event: Event) -> bool:
 
 
 def _reset(event: Event) -> GenerationReset:
-    common = {name: getattr(event, name) for name in _COMMON}
-    return GenerationReset(**common, reason="the generation was reset before the join was complete")
+    return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
