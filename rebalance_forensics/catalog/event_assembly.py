@@ -77,12 +77,10 @@ def _quoted(record: LogRecord, match: Match) -> str:
     Of a configuration they are those that say whose it is; of an exception its own and where in the application it was
     thrown.
     """
-    exception = match.fields.get("exception")
-    if exception is None and match.event != "SettingsReported":
-        return record.text
     if match.event == "SettingsReported":
         named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
+    exception = match.fields.get("exception")
     if not isinstance(exception, str):
         return record.text
     thrown = None

@@ -64,7 +64,7 @@ def has_columns(lines: Sequence[str]) -> bool:
     """Whether most lines are rows of a spreadsheet, one of which holds a line of a log beside its time."""
     said = [line for line in lines if line.strip()]
     for delimiter in "\t,;":
-        rows = [line for line in said if _is_spreadsheets(line, delimiter)]
+        rows = [line for line in said if _may_be_row(line, delimiter)]
         if 2 * len(rows) > len(said) and _are_columns(rows, delimiter):
             return any(_is_line(cell) for line in rows for cell in _cells(line, delimiter))
     return False
@@ -75,7 +75,7 @@ def _are_columns(rows: Sequence[str], delimiter: str) -> bool:
     return delimiter == "\t" or any(f'{delimiter}"' in row for row in rows)
 
 
-def _is_spreadsheets(line: str, delimiter: str) -> bool:
+def _may_be_row(line: str, delimiter: str) -> bool:
     """Whether a line may be a row of a spreadsheet: a time first, and two cells more.
 
     Loggers that put tabs between their fields name the level; Log4j puts a comma before the thousandths.
@@ -87,11 +87,7 @@ def _is_spreadsheets(line: str, delimiter: str) -> bool:
         return False
     if _THOUSANDTHS.match(cells[1]):
         return False
-    return not (delimiter == "\t" and _names_level(cells))
-
-
-def _names_level(cells: Sequence[str]) -> bool:
-    return any(map(_LEVEL.fullmatch, cells))
+    return delimiter != "\t" or not any(map(_LEVEL.fullmatch, cells))
 
 
 def has_open_cells(lines: Sequence[str]) -> bool:
@@ -165,7 +161,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
     first = pieces[at].text
     if delimiter not in first or (delimiter == "|") != first.lstrip().startswith("|"):
         return 0
-    if looks_like_record(first) and not _is_spreadsheets(first, delimiter):
+    if looks_like_record(first) and not _may_be_row(first, delimiter):
         return 0
     cells = _cells(first, delimiter)
     count = len(cells)
@@ -180,7 +176,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
             break
         # Commas also stand in records, and in what is left of one that was broken.
-        if looks_like_record(piece.text) and not _is_spreadsheets(piece.text, delimiter):
+        if looks_like_record(piece.text) and not _may_be_row(piece.text, delimiter):
             break
         size += 1
         held = held or any(map(_is_line, cells))
