@@ -7,6 +7,7 @@ from datetime import datetime
 from math import isfinite
 
 from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
 
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
@@ -19,8 +20,6 @@ _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
-_COORDINATOR_IDS = 2**30
-_MAX_INT = 2**31 - 1
 _LONG = 2**63
 
 
@@ -141,7 +140,7 @@ def node(text: str) -> dict[str, FieldValue]:
     if match is None:
         return {"coordinator": None, "node": None}
     number = connection(match[3])
-    return {"coordinator": _MAX_INT - number if number > _COORDINATOR_IDS else number, "node": text}
+    return {"coordinator": LAST_COORDINATOR_NODE - number if number > FIRST_COORDINATOR_NODE else number, "node": text}
 
 
 def connection(text: str) -> int:
@@ -149,7 +148,7 @@ def connection(text: str) -> int:
 
     From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
     """
-    return _MAX_INT - integer(text) if text.startswith("+") else integer(text)
+    return LAST_COORDINATOR_NODE - integer(text) if text.startswith("+") else integer(text)
 
 
 def epoch_ms(text: str) -> int:

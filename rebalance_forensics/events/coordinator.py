@@ -6,6 +6,10 @@ from typing import Literal
 
 from rebalance_forensics.events.base import Event
 
+FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE = 2**30, 2**31 - 1
+"""A client counts the connections to its coordinators down from Integer.MAX_VALUE, by the broker's id
+(AbstractCoordinator): a node of such a number is one of the brokers under another number."""
+
 
 class CoordinatorFound(Event, frozen=True, kw_only=True):
     """A client found its coordinator. `coordinator` is the broker id (Integer.MAX_VALUE - node id)."""

@@ -19,7 +19,12 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.coordinator import (
+    FIRST_COORDINATOR_NODE,
+    CoordinatorFound,
+    CoordinatorLost,
+    NodeDisconnected,
+)
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
@@ -41,10 +46,6 @@ from rebalance_forensics.timeline.windows import (
     SAME_REBALANCE_MS,
     WAKING_MS,
 )
-
-COORDINATOR_NODES = 2**30
-"""A client counts the connections to its coordinators down from Integer.MAX_VALUE (AbstractCoordinator): such a node
-is one of the brokers under another number."""
 
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
 """What a client says of a connection that it could not make."""
@@ -153,7 +154,7 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     if not told:
         return Unobservable()
     nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
-    nodes = {node for node in nodes if node < COORDINATOR_NODES}
+    nodes = {node for node in nodes if node < FIRST_COORDINATOR_NODE}
     if timeline.has_coordinator_log or len(nodes) > 1:
         return Present()
     participants = set(subject.participants)

@@ -9,7 +9,13 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, IsrChanged, NodeDisconnected, ReplicasInsufficient
+from rebalance_forensics.events.coordinator import (
+    FIRST_COORDINATOR_NODE,
+    CoordinatorLost,
+    IsrChanged,
+    NodeDisconnected,
+    ReplicasInsufficient,
+)
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalances import AssignmentNotStored, RebalanceStarted, SyncFailed
@@ -21,8 +27,6 @@ OFFSETS = "__consumer_offsets"
 AGAIN = 5
 MOVED = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
 """A broker that stood still writes for groups it has lost: the topic is there, with another leader."""
-FIRST_COORDINATOR = 2**30
-"""Clients number their connections to coordinators from Integer.MAX_VALUE downwards."""
 
 
 class Outage(Struct, frozen=True):
@@ -170,5 +174,5 @@ def _most_often_lost(timeline: Timeline, since: int) -> list[int]:
     refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}
     refusing |= set(lost) if refused_commits(timeline) else set()
     nodes = [*lost, *(e.node for e in timeline.of(NodeDisconnected).since(since))]
-    known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR and n not in refusing]
+    known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR_NODE and n not in refusing]
     return [max(set(known), key=known.count)] if known else []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind
-from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.coordinator import LAST_COORDINATOR_NODE, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
@@ -28,9 +28,6 @@ REFUSED_SETTINGS = {
     "INVALID_GROUP_ID": "its group.id is empty or not valid",
 }
 """Answers to a JoinGroup that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
-
-COORDINATOR_CONNECTIONS = 2**31 - 1
-"""A client numbers its connection to a coordinator Integer.MAX_VALUE minus the broker's id (AbstractCoordinator)."""
 
 Losses = dict[tuple[Participant | None, str], list[Event]]
 """By member, or by where it runs if its lines do not name it."""
@@ -71,7 +68,7 @@ def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict
     found: dict[int, list[Event]] = {}
     for event in failed:
         if isinstance(event, NodeDisconnected) and event.node is not None:
-            broker = COORDINATOR_CONNECTIONS - event.node
+            broker = LAST_COORDINATOR_NODE - event.node
             if broker in given_up:
                 found.setdefault(broker, []).append(event)
     return found

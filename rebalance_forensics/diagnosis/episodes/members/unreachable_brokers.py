@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import setting
-from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE, NodeDisconnected
 from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
@@ -22,10 +22,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
-
-COORDINATOR_CONNECTION = 2**31 - 1
-"""The number of a client's connection to its coordinator is this less the broker's own (AbstractCoordinator)."""
-_COORDINATORS = 2**30
 
 
 class Unreachable(Struct, frozen=True):
@@ -39,7 +35,7 @@ def broker_of(event: NodeDisconnected) -> int | None:
     """The broker behind the number of a connection; bootstrap addresses have none yet."""
     if event.node is None or event.node < 0:
         return None
-    return COORDINATOR_CONNECTION - event.node if event.node > _COORDINATORS else event.node
+    return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
 
 
 def poll_limit_ms(timeline: Timeline, departure: Departure) -> int:
