@@ -100,7 +100,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
                 match, component = thrown or match, None if merged and thrown is not None else component
             if match is None:
                 mention = None
-                if pasted or not mentions.is_told:
+                if pasted or not mentions.is_told or record.message.endswith(LEFT_OUT):
                     mention = named_by_prefix(record, cluster=cluster, host=host, component=component)
                 mentions.note(mention)
                 tally.unknown(record, catalog, pasted=pasted, names_group=mention is not None)
@@ -147,7 +147,7 @@ def _class_of(record: LogRecord) -> str:
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
-def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], roles: Counter[str]) -> Iterator[LogSpan]:
+def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally: _Tally) -> Iterator[LogSpan]:
     """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
     own, times = split.profile.host, counts.times
     named = ((one.host, one.opening, one.closing) for one in hosts if one.host != own)
@@ -160,8 +160,9 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], roles:
             start=split.start,
             lines=_way_of(split),
             records=counts.records,
-            telling=roles.total(),
-            brokers=roles["broker"],
+            telling=tally.roles.total(),
+            brokers=tally.roles["broker"],
+            cut_short=tally.cut_short,
         )
         if (opening is not None and closing is not None) or is_excerpt([span]):
             yield span
@@ -243,6 +244,8 @@ class _Tally:
         self.version: dict[str | None, str] = {}
         self.seen: defaultdict[str, Times] = defaultdict(Times)
         self.roles: Counter[str] = Counter()
+        self.cut_short = 0
+        """Records about groups that are cut so early that nothing can be read of them."""
         self.named = Named()
         """Named by the lines of a paste that no pattern knows."""
 
@@ -260,6 +263,8 @@ class _Tally:
         if pasted:
             self.named.read(record.message)
         quiet = record.bare or record.level in _QUIET_LEVELS or not catalog.is_group_class(_class_of(record))
+        if not pasted and record.message.endswith(LEFT_OUT) and (names_group or not quiet):
+            self.cut_short += 1
         if quiet and not (pasted and names_group):
             return
         self.unmatched[record.host] += 1
@@ -291,7 +296,7 @@ class _Tally:
             closing=counts.times.closing,
             kafka_version=next(iter(self.version.values()), None),
             hosts=hosts,
-            heard=tuple(_spans(split, counts, hosts, self.roles)),
+            heard=tuple(_spans(split, counts, hosts, self)),
             errors=counts.sentences(),
             try_again=counts.try_again,
         )

@@ -44,6 +44,8 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     """How many of its records tell of groups or their members."""
     brokers: int = 0
     """How many of these a broker wrote."""
+    cut_short: int = 0
+    """How many further records about groups were cut off so early that nothing can be read of them."""
 
 
 class LogRead(NamedTuple):
@@ -85,8 +87,10 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
     lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
     a whole log as well, and so is a collector's stream unless it tells of nothing but groups. Of what was not picked an
-    excerpt says nothing, and its times may be unknown.
+    excerpt says nothing, and its times may be unknown. The same holds where lines were cut so short that they are lost.
     """
+    if any(part.cut_short for part in parts):
+        return True
     ways = {part.lines for part in parts}
     records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
     few, chosen = 0 < records <= _PICKED_BY_HAND, telling >= records * _NEARLY_ALL

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.lines.blocks import whole_lines
+from rebalance_forensics.sources.lines.cut_lines import cut_column, is_cut
 from rebalance_forensics.sources.lines.line_ends import line_feeds
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
@@ -65,7 +67,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
     timed = any(has_time(each.text) for each in pieces)
     done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
     after_blank, in_settings, after_record = True, False, False
-    for piece in parted(wraps.joined(pieces, timed=timed)):
+    for piece in parted(_whole(pieces, timed=timed)):
         if not piece.text.strip():
             after_blank = True
             continue
@@ -83,6 +85,14 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
         in_settings = in_settings or text.endswith(_SETTINGS_FOLLOW)
         after_blank, after_record = False, looks_like_record(piece.text)
     return sorted(done, key=lambda entry: entry[1])
+
+
+def _whole(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
+    """The lines as they were before they were broken; what was cut off at a column is lost, and its place marked."""
+    column = cut_column([(piece.text, looks_like_record(piece.text)) for piece in pieces])
+    if column is None:
+        return wraps.joined(pieces, timed=timed)
+    return [piece.reading(piece.text + LEFT_OUT) if is_cut(piece.text, column) else piece for piece in pieces]
 
 
 def _object_in(text: str) -> str:

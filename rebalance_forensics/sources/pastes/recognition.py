@@ -23,8 +23,11 @@ _LOST = 5
 """A paste has one record that only shows without its marks for so many that show with them, or more."""
 
 
-def is_broken(head: str, headers: Sequence[str]) -> bool:
-    """Whether a file with these headers is a paste: a table, broken lines, or records that show only without marks."""
+def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
+    """Whether a file with these headers is a paste: a table, broken lines, or records that show only without marks.
+
+    Lines that were `cut` at a column are as full as broken ones.
+    """
     lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
     return (
         marks.has_fence(lines)
@@ -37,7 +40,7 @@ def is_broken(head: str, headers: Sequence[str]) -> bool:
         or (len(lines) < _LOOKED_AT and characters.has_bold(headers))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
-        or _is_wrapped(lines)
+        or (not cut and _is_wrapped(lines))
         or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
     )

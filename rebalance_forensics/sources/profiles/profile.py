@@ -53,7 +53,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
     record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
     record continue in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
-    `cut_by_size` it continues in mid-line.
+    `cut_by_size` it continues in mid-line. Of each line that reaches `cut_at`, in characters, the rest was cut off.
     """
 
     layout: str = layouts.UNKNOWN
@@ -84,6 +84,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     closed: bool = False
     continued: bool = False
     cut_by_size: bool = False
+    cut_at: int | None = None
     continues_in: tuple[InputFile, ...] = ()
     followed_by: tuple[str, ...] = ()
 
@@ -219,6 +220,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         partly_dated=_is_partly_dated(headers),
         closed=_is_closed(sample),
         suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
+        cut_at=sample.cut_at,
     )
 
 

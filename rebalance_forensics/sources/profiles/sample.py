@@ -20,6 +20,7 @@ from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
+from rebalance_forensics.sources.lines.cut_lines import cut_column
 from rebalance_forensics.sources.lines.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.pastes import recognition
@@ -66,6 +67,8 @@ class Sample:
     document: str | None = None
     lines: list[Sampled] = field(default_factory=list)
     head_lines: int = 0
+    cut_at: int | None = None
+    """The column at which its lines were cut."""
 
     text: str = ""
 
@@ -87,8 +90,9 @@ def sample_of(file: InputFile) -> Sample:
     if chain or not any(line.parsed for line in first):
         first = _parsed(lines, _HEAD_RECORDS, chain or _PASTED, layout)
     first = _without_severed(first)
+    sample.cut_at = _cut_at(lines, first)
     if sample.document is None and _is_paste(file, sample, first):
-        sample.document = documents.PASTE
+        sample.document, sample.cut_at = documents.PASTE, None
         first = _parsed([row.line for row in documents.rows(iter((sample.head,)), documents.PASTE)], _HEAD_RECORDS)
         sample.elsewhere = []
     sample.lines, sample.head_lines = first, len(first)
@@ -98,6 +102,15 @@ def sample_of(file: InputFile) -> Sample:
     return sample
 
 
+def _cut_at(lines: Sequence[Line], first: Sequence[Sampled]) -> int | None:
+    """The column at which a file's lines were cut: of those inside an envelope, or of all, headers and others."""
+    if any(line.line.envelopes for line in first):
+        return cut_column([(line.line.text, line.parsed is not None) for line in first if line.among == 1])
+    begun = {line.raw for line in first if line.parsed}
+    last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].text in begun), -1)
+    return cut_column([(line.text, line.text in begun) for line in lines[: last + 1]])
+
+
 def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool:
     """Whether a file has to be put back as the log it was before it can be read."""
     if file.size > recognition.LARGEST or _NOT_TYPED.search(sample.head) or not _WORDS.search(sample.head):
@@ -105,7 +118,8 @@ def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool
     parsed = [line for line in first if line.parsed]
     if all(line.layout == _NO_LAYOUT for line in parsed):
         return True
-    return recognition.is_broken(sample.head.decode("utf-8", "replace"), [line.raw for line in parsed])
+    headers = [line.raw for line in parsed]
+    return recognition.is_broken(sample.head.decode("utf-8", "replace"), headers, cut=sample.cut_at is not None)
 
 
 def _without_severed(first: list[Sampled]) -> list[Sampled]:

@@ -9,10 +9,11 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.records import LogRecord, Origin
+from rebalance_forensics.records import LEFT_OUT, LogRecord, Origin
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.lines.cut_lines import is_cut
 from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.suffixes import without_suffix
@@ -110,7 +111,9 @@ class Recorder:
     def record(self, framed: Framed) -> LogRecord:
         """Take a framed record apart."""
         line = framed.line
-        text = framed.text() if framed.more else line.text
+        if is_cut(line.text, self.profile.cut_at):
+            line = replace(line, text=line.text + LEFT_OUT)
+        text = "\n".join((line.text, *framed.more)) if framed.more else line.text
         parsed = self._parsed(line, text)
         host = self._host(line, parsed)
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)

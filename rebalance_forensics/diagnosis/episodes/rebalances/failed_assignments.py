@@ -126,7 +126,7 @@ def _is_foreign(text: str) -> bool:
 def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
     """Several generations in a row, or the last one for longer than a session, without an assignment; at most once."""
     # Of an epoch (KIP-848) no broker says that it is stable.
-    if timeline.protocol != "classic" or not timeline.has_coordinator_log or timeline.coverage.is_excerpt:
+    if timeline.protocol != "classic" or not timeline.coverage.brokers:
         return
     # A log that never shows an assignment may not be told them: members that come and go are reason enough.
     tells, has_epochs = bool(timeline.of(AssignmentReceived)), bool(timeline.of(*_OF_EPOCHS))

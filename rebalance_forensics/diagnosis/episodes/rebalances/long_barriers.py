@@ -93,9 +93,12 @@ def _open_ms(rebalance: Rebalance) -> int | None:
 
 
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
-    """While the group's first processes start, newcomers keep the barrier open."""
+    """While the group's first processes start, newcomers keep the barrier open; so do those of its first generation.
+
+    (GroupCoordinator's InitialDelayedJoin.)
+    """
     near, at = INITIAL_DELAY_MS + 2 * CLOCK_SLACK_MS - 1, rebalance.started_at
-    if timeline.remembered(_starting).any_between(at - near, at + near):
+    if rebalance.generation == 1 or timeline.remembered(_starting).any_between(at - near, at + near):
         return max(START_UP_BARRIER_MS + BARRIER_ALLOWED_MS, allowed_ms(timeline))
     return allowed_ms(timeline)
 
