@@ -44,7 +44,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.replay.lost_membership import is_first_join, is_late_commit, was_refused
 from rebalance_forensics.timeline.windows import (
@@ -175,7 +175,7 @@ def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]
     said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
     if not said:
         return ()
-    gone = {d.member for d in absence.departures if d.member}
+    gone = {d.member for d in absence.departures if d.member and tells_processes_apart(d.member)}
     return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
 
 

@@ -45,6 +45,11 @@ def is_bare_member_id(member_id: str) -> bool:
     return bool(_BARE_ID.fullmatch(member_id))
 
 
+def tells_processes_apart(member_id: str) -> bool:
+    """Whether an id has what is drawn by lot each time; where somebody blotted that out, those of all are alike."""
+    return name_in_member_id(member_id) is not None or is_bare_member_id(member_id)
+
+
 @lru_cache(maxsize=1 << 14)
 def is_counted_client_id(client_id: str, group: str) -> bool:
     """True for what a consumer calls itself where client.id is not set: its process counts those that it makes.
