@@ -9,6 +9,7 @@ from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
 from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
+from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.records import LEFT_OUT, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -28,6 +29,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         *_too_little(timeline, incidents),
         *_picked_lines(timeline, incidents),
         *_not_named(timeline),
+        *_several_clusters(timeline),
         *_no_coordinator(timeline),
         *_no_client(timeline, incidents),
         *_warnings_only(timeline, incidents),
@@ -117,6 +119,24 @@ def _not_named(timeline: Timeline) -> list[Gap]:
             "brokers "
             "names groups with their members' client ids; so does the client at a more detailed level "
             "(librdkafka: debug=cgrp).",
+        )
+    ]
+
+
+def _several_clusters(timeline: Timeline) -> list[Gap]:
+    """A group is one of its cluster: of the same name in another one it is another group."""
+    told = timeline.of(ClusterReported)
+    ids = list(dict.fromkeys(event.cluster_id for event in told if event.group == timeline.group))
+    if len(ids) < 2:
+        return []
+    return [
+        Gap(
+            what=f"Members of {in_words(timeline.group)} are connected to {len(ids)} Kafka clusters "
+            f"({', '.join(ids[:MOST_NAMES])}).",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence="These are groups of one name, told as one. Analyze the logs of each cluster by themselves, or "
+            "put them into a directory each and add --cluster-per-directory.",
         )
     ]
 

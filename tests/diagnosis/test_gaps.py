@@ -46,6 +46,15 @@ def test_a_stable_group_is_not_too_little_to_judge() -> None:
     assert not any("Too little" in w for w in told(Story().formed("c-1", "c-2").goes_on("01:01:00.000")))
 
 
+def test_members_in_two_clusters_are_in_two_groups_of_one_name() -> None:
+    story = Story().formed("c-1", "c-2").goes_on("01:01:00.000")
+    story.client("c-1", "01:00:00.000", "Cluster ID: 5L6g3nShT-eMCtK--X86sw")
+    assert not any("Kafka clusters" in w for w in told(story))
+    story.client("c-2", "01:00:00.000", "Cluster ID: MkU3OEVBNTcwNTJENDM2Qk")
+    (gap,) = [gap for gap in story.case().gaps if "2 Kafka clusters" in gap.what]
+    assert "--cluster-per-directory" in gap.consequence
+
+
 def test_a_broker_that_clients_call_the_coordinator_is_asked_for_by_its_name() -> None:
     story = Story(seen="clients").formed("c-1", "c-2", "c-3")
     story.client("c-1", "01:00:00.000", "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)")
