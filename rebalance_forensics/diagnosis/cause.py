@@ -10,6 +10,8 @@ from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Sign
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 Usual = Literal["fault", "planned", "benign", "unknown"]
@@ -55,6 +57,11 @@ class Cause(Struct, frozen=True, kw_only=True):
     remedy: str
     usual: Usual
     propose: Callable[[Timeline], Iterable[Hypothesis]]
+    told_by: tuple[type[Event | Fact], ...] = ()
+    """The types of lines and facts that tell of it: without any of them it proposes nothing, and is not asked.
+
+    A cause that declares none is always asked.
+    """
     signs: tuple[Row, ...] = ()
     excluding: tuple[Row, ...] = ()
     """Those of its signs that alone can rule it out, as their weights say."""

@@ -70,7 +70,7 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
     facts: tuple[Fact, ...] = ()
     begin: int = 0
     end: int = 0
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[Sign, Answer] = field(default_factory=dict)
     """What the signs answered so far, by sign."""
 
     def key(self) -> tuple[object, ...]:
@@ -97,9 +97,9 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
         """What the logs answer; each question is asked once."""
-        answer = subject.answers.get(self.id)
+        answer = subject.answers.get(self)
         if answer is None:
-            answer = subject.answers[self.id] = self.ask(timeline, subject)
+            answer = subject.answers[self] = self.ask(timeline, subject)
         return answer
 
 

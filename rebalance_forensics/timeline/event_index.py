@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import chain, groupby
@@ -64,6 +64,11 @@ class Told(InTime[Event]):
         self._places = dict(places)
         self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
 
+    @property
+    def kinds(self) -> Collection[type[Event]]:
+        """The types of the events."""
+        return self._places.keys()
+
     def tells(self, *kinds: type[Event]) -> bool:
         """Whether an event is of one of these types."""
         return not self._places.keys().isdisjoint(kinds)
@@ -75,11 +80,11 @@ class Told(InTime[Event]):
 
     def telling(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
-        known = self._places
-        if known.keys().isdisjoint(kinds):
-            return NOTHING
         found = self._asked.get(kinds)
         if found is None:
+            known = self._places
+            if known.keys().isdisjoint(kinds):
+                return NOTHING
             lists = [known[kind] for kind in dict.fromkeys(kinds) if kind in known]
             places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
             found = self._asked[kinds] = InTime(map(self.__getitem__, places), time_of, ordered=True)

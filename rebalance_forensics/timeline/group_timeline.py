@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from typing import cast as as_type
@@ -15,7 +15,7 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import Told, merged, time_of
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Request, Start, StaticReturn, Stop
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
@@ -31,6 +31,8 @@ from rebalance_forensics.timeline.time_index import NOTHING, InTime, Lasting
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
+_UNKNOWN: Any = object()
+"""Stands for what was not asked before: an answer may be None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,16 @@ class Timeline:
     def once(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, worked out when it is first asked."""
         known = self._answers
-        try:
-            found: T = known[question]
-        except KeyError:
+        found: T = known.get(question, _UNKNOWN)
+        if found is _UNKNOWN:
             found = known[question] = answer()
         return found
 
     def remembered(self, answer: Callable[[Timeline], T]) -> T:
         """What a function says of this timeline, worked out when it is first asked."""
         known = self._answers
-        try:
-            found: T = known[answer]
-        except KeyError:
+        found: T = known.get(answer, _UNKNOWN)
+        if found is _UNKNOWN:
             found = known[answer] = answer(self)
         return found
 
@@ -123,9 +123,8 @@ class Timeline:
     def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
         known = self._answers
-        try:
-            found: InTime[E] = known[kinds]
-        except KeyError:
+        found: InTime[E] | None = known.get(kinds)
+        if found is None:
             found = known[kinds] = self._telling(kinds)
         return found
 
@@ -135,11 +134,20 @@ class Timeline:
 
     def said_by(self, participant: Participant | None, *kinds: type[E]) -> InTime[E]:
         """What a participant's own log says: events of these types, all of it for `Event`."""
-        try:
-            said = self._said[kinds]
-        except KeyError:
+        said = self._said.get(kinds)
+        if said is None:
             said = self._said[kinds] = self._by_speaker(kinds)
         return said.get(participant, NOTHING)
+
+    def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
+        """Whether it holds a line or a fact of one of these types."""
+        return not self.once("kinds", self._kinds).isdisjoint(kinds)
+
+    def _kinds(self) -> frozenset[type[Event | Fact]]:
+        facts: tuple[InTime[Any], ...] = (
+            self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
+        )  # fmt: skip
+        return frozenset((*self.own.kinds, *self.around.kinds, *(type(told[0]) for told in facts if told)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import denied_topics
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import DENYING, denied
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import rejections
 from rebalance_forensics.diagnosis.proposals.logins import NOT_AUTHENTICATED, about_failed_logins
+from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.membership import AccessDenied, TopicReadDenied
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -40,6 +42,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
+    told_by=(*DENYING, NodeDisconnected, AccessDenied, TopicReadDenied),
     signs=(
         speaks_for(rejections.DENIED, DECISIVE + WEAK),
         speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK),

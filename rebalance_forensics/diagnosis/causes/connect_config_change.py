@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import connector_changes
+from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import CHANGING, connector_changes
 from rebalance_forensics.diagnosis.episodes.rebalances.worker_rejoins import worker_rejoins
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import connectors
@@ -27,6 +27,7 @@ CAUSE = Cause(
     remedy=("Nothing to do if it was planned; submit changes together, or stop the loop that rewrites configurations."),
     usual="planned",
     propose=propose,
+    told_by=CHANGING,
     signs=(
         speaks_for(connectors.CONFIG_CHANGED, DECISIVE),
         speaks_for(connectors.REJOINED_UNASKED, STRONG),

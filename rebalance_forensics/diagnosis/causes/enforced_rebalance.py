@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
-from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import enforced_rejoins
+from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import REJOINING, enforced_rejoins
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import enforced_rejoins as shows
 from rebalance_forensics.diagnosis.signs import rejoins
@@ -41,6 +41,7 @@ CAUSE = Cause(
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",
     propose=propose,
+    told_by=REJOINING,
     signs=(
         speaks_for(shows.ENFORCED_LOGGED, DECISIVE + WEAK),
         speaks_for(shows.OWN_WORDS, STRONG),

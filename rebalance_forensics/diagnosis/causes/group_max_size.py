@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.brokers import raise_group_size
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import Refusal, rejections
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.rejections import REJECTED, about_rejection
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -37,6 +37,7 @@ CAUSE = Cause(
     remedy="Raise group.max.size, or start fewer members.",
     usual="fault",
     propose=propose,
+    told_by=REJECTING,
     signs=(speaks_for(REJECTED, DECISIVE + WEAK),),
     brings=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("inconsistent-protocol", "authorization-failure"),

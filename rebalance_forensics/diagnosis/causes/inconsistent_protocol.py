@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.assignors import share_an_assignor
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import Refusal, rejections
-from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import mixtures
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
+from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixtures
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.rejections import (
     MIGRATION_REFUSED,
@@ -51,6 +51,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
+    told_by=(*REJECTING, *MIXING),
     signs=(speaks_for(REJECTED, DECISIVE + WEAK), speaks_for(MIGRATION_REFUSED, DECISIVE + WEAK)),
     brings=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),

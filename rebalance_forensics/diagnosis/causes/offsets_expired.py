@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.expired_offsets import e
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
@@ -43,6 +44,7 @@ CAUSE = Cause(
     remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
     usual="fault",
     propose=propose,
+    told_by=(OffsetsExpired,),
     signs=(speaks_for(EXPIRED, DECISIVE + WEAK),),
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),

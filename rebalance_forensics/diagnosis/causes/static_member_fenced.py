@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.fences import fences
+from rebalance_forensics.diagnosis.episodes.members.fences import FENCING, fences
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.rejections import about_fence
 from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, HOLDER_UNHEARD, ONCE, PERHAPS_REMOVED
@@ -29,6 +29,7 @@ CAUSE = Cause(
     "configuration.",
     usual="fault",
     propose=propose,
+    told_by=FENCING,
     signs=(
         speaks_for(FENCED, STRONG + WEAK),
         speaks_for(BOTH_SEEN, STRONG),

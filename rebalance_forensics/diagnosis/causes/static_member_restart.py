@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.members.static_returns import around_returns, joins_of, static_returns
+from rebalance_forensics.diagnosis.episodes.members.static_returns import (
+    RETURNING,
+    around_returns,
+    joins_of,
+    static_returns,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
@@ -50,6 +55,7 @@ CAUSE = Cause(
     remedy="Nothing to do: this is what static membership is for.",
     usual="planned",
     propose=propose,
+    told_by=RETURNING,
     signs=(speaks_for(REPLACED, DECISIVE + WEAK), speaks_for(SAME_GENERATION, DECISIVE)),
     brings=("rolling-restart", "scale-out", "member-left", "static-member-expired"),
     lookalikes=("static-member-fenced", "rolling-restart"),

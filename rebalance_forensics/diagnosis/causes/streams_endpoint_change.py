@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import endpoint_changes, followed_returns
+from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import (
+    ASKING,
+    endpoint_changes,
+    followed_returns,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.instances import (
     ASKED_ON_RETURN,
@@ -32,6 +36,7 @@ CAUSE = Cause(
     remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
     usual="planned",
     propose=propose,
+    told_by=ASKING,
     signs=(speaks_for(NEW_ENDPOINT, DECISIVE + WEAK), speaks_for(ASKED_ON_RETURN, STRONG)),
     brings=(
         *("static-member-restart", "static-member-expired", "rolling-restart", "member-left"),

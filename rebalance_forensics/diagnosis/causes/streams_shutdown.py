@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import missing_source_topics, shutdown_asked
+from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import (
+    TELLING,
+    missing_source_topics,
+    shutdown_asked,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import applications
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -34,6 +38,7 @@ CAUSE = Cause(
     remedy="Fix the exception or create the topics; restart all instances.",
     usual="fault",
     propose=propose,
+    told_by=TELLING,
     signs=(
         speaks_for(applications.SHUTDOWN_REQUESTED, DECISIVE + WEAK),
         speaks_for(applications.REJOINED_TO_SHUT_DOWN, DECISIVE),

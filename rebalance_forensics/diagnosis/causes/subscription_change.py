@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.circumstances import subscriptions_around
-from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import subscription_changes
+from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import SUBSCRIBING, subscription_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.signs.subscription_changes import REASON_LOGGED, SUBSCRIBED_AGAIN, TAKEN_UP, shown_by
@@ -43,6 +43,7 @@ CAUSE = Cause(
     remedy="Change the subscription of all members together, in one deployment.",
     usual="planned",
     propose=propose,
+    told_by=SUBSCRIBING,
     signs=(
         speaks_for(REASON_LOGGED, DECISIVE + WEAK),
         speaks_for(SUBSCRIBED_AGAIN, STRONG),

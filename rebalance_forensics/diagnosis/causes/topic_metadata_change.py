@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.topics.topic_changes import topic_changes
-from rebalance_forensics.diagnosis.episodes.topics.unready_topics import deleted_source_topics
-from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
+from rebalance_forensics.diagnosis.episodes.topics.topic_changes import CHANGING, topic_changes
+from rebalance_forensics.diagnosis.episodes.topics.unready_topics import WAITING, deleted_source_topics
+from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import REFUSING, vanished_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import topics
 from rebalance_forensics.diagnosis.signs import metadata, rejoins
@@ -38,6 +38,7 @@ CAUSE = Cause(
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",
     propose=propose,
+    told_by=(*CHANGING, *REFUSING, *WAITING),
     signs=(
         speaks_for(metadata.CHANGE_LOGGED, DECISIVE + WEAK),
         speaks_for(metadata.DELETION_LOGGED, DECISIVE + WEAK),

@@ -36,6 +36,8 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
     """
     found, broken = [], {}
     for name, cause in all_causes().items():
+        if cause.told_by and not timeline.shows_any(cause.told_by):
+            continue
         try:
             found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap

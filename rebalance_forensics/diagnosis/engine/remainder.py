@@ -54,7 +54,7 @@ def left_over(
     found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)]
     for one in found if found or drafts else _lone_losses(timeline):
         subject = subject_of(timeline, one)
-        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one.answers)
         yield Weighed(cause=UNEXPLAINED, hypothesis=one, subject=subject, answers=answers, odds=0)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Subject, Unobservable
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+NOTHING_STATED: Mapping[Sign, Answer] = MappingProxyType({})
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
@@ -28,7 +31,7 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
     """Ask every sign of the table once."""
     subject = subject_of(timeline, hypothesis)
-    answers = answered(timeline, cause.signs, subject, hypothesis)
+    answers = answered(timeline, cause.signs, subject, hypothesis.answers)
     odds, against = cause.prior, None
     for row, answer in answers:
         kind = type(answer)
@@ -50,13 +53,24 @@ def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
 
 
 def answered(
-    timeline: Timeline, signs: Iterable[Row], subject: Subject, hypothesis: Hypothesis | None = None
+    timeline: Timeline, signs: Iterable[Row], subject: Subject, stated: Mapping[Sign, Answer] = NOTHING_STATED
 ) -> tuple[tuple[Row, Answer], ...]:
-    """Rows of a cause's sign table, asked about somebody; what only a hypothesis can answer is taken from it."""
+    """Rows of a cause's sign table, asked about somebody.
+
+    What a hypothesis states is not asked again; what only a hypothesis can answer has no answer where it does not.
+    """
     known = subject.answers
-    told = [(row, known.get(row.sign.id) or row.sign.answer(timeline, subject)) for row in signs]
-    if hypothesis is not None and hypothesis.answers:
-        told = [(row, hypothesis.answers.get(row.sign, answer)) for row, answer in told]
+    told: list[tuple[Row, Answer]] = []
+    for row in signs:
+        sign = row.sign
+        answer = stated.get(sign) if stated else None
+        if answer is None:
+            if sign.own:
+                continue
+            answer = known.get(sign)
+            if answer is None:
+                answer = known[sign] = sign.ask(timeline, subject)
+        told.append((row, answer))
     return tuple(told)
 
 

@@ -49,10 +49,14 @@ from rebalance_forensics.timeline.windows import (
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
 _ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+_MOVING = (*_ANSWERED, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
+"""Lines of which at least one tells of a move, unless two brokers speak for the group one after the other."""
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
+    if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
+        return
     settled = _settled_at(timeline)
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
     by_members = [] if settled is None else _found_another(timeline, settled)

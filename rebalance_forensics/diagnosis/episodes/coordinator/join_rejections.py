@@ -20,10 +20,13 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
 
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
-_DENYING = (
+DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
     MemberRefused, ExceptionLogged,
 )  # fmt: skip
+"""Lines that may say that a client was denied something."""
+REJECTING = (JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged)
+"""Lines that may say that a client was turned away."""
 
 
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
@@ -33,7 +36,7 @@ def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(*_DENYING):
+    for event in timeline.of(*DENYING):
         if not _is_denial(event, timeline.group):
             continue
         speaker = timeline.participants.of_speaker(event)
@@ -76,7 +79,7 @@ class Rejection(Struct, frozen=True):
 def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
     """The clients that were turned away for this reason, by name."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged):
+    for event in timeline.of(*REJECTING):
         if _is_rejection(event, refusal.errors, refusal.exceptions):
             for participant in _rejected_participants(timeline, event):
                 by_participant[participant].append(event)

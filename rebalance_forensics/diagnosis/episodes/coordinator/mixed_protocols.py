@@ -16,6 +16,8 @@ from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS
 
 _NOT_OF_THIS_TYPE = "is not a consumer group"
 """The coordinator's message with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup)."""
+MIXING = (ConversionRefused, GroupHeartbeatFailed)
+"""Lines that may say that a member speaks the other protocol."""
 _MIGRATION_OFF = "group migration is disabled"
 
 
@@ -42,7 +44,7 @@ class Mixture(Struct, frozen=True, kw_only=True):
 def mixtures(timeline: Timeline) -> Iterator[Mixture]:
     """Every time that members of the other protocol were turned away."""
     for protocol in ("consumer", "classic"):
-        told = [e for e in timeline.of(ConversionRefused, GroupHeartbeatFailed) if _joined_with(e) == protocol]
+        told = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
         for run in runs(told, time_of, REJECTED_AWAY_MS):
             yield Mixture(
                 lines=tuple(run),

@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import CLOSES_AFTER_MS, EXPIRY_SLACK_MS, FENCED_AROUND_MS, LAST_WORDS_MS
 
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
-_FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
+FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
 _ONCE_MORE = (ExceptionLogged, OffsetCommitFailed)
 """What a fenced member logs beside the line that says so; alone where its log holds no other."""
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
@@ -85,7 +85,7 @@ def fences(timeline: Timeline) -> list[Fence]:
     """Every instance id of which one member fenced another, by name."""
     found: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
-    told = [e for e in timeline.of(*_FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
+    told = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
     for event in [e for e in told if not isinstance(e, _ONCE_MORE)] or told:
         instance = _instance(event)
         if instance is not None:

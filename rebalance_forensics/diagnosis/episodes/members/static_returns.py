@@ -11,11 +11,14 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.facts import Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
+
+RETURNING = (StaticReturn, JoinSucceeded)
+"""What may tell of a return."""
 
 
 class Return(Struct, frozen=True):

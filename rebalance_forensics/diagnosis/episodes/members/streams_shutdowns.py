@@ -20,6 +20,9 @@ from rebalance_forensics.timeline.windows import (
     TOPICS_MISSED_MS,
 )
 
+TELLING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
+"""What may tell that an application stops as a whole."""
+
 
 class ShutdownAsked(Struct, frozen=True):
     """An instance asked all others to stop: its words, the rejoins that pass them on, what it threw before."""

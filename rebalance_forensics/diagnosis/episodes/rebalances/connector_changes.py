@@ -19,6 +19,10 @@ from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICE
 F = TypeVar("F", Rebalance, Request)
 
 
+CHANGING = (ConnectorConfigChanged, Request)
+"""What may tell of a change: the worker's word for it, or that workers rejoined."""
+
+
 class ConnectorChanges(Struct, frozen=True):
     """Changes one soon after another, with what followed right after them."""
 

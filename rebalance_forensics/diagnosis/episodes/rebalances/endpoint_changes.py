@@ -17,6 +17,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AROUND_MS, SETTLED_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
 
+ASKING = (FollowUpScheduled, Request)
+"""What may tell of a new endpoint."""
+
 
 class EndpointChange(Struct, frozen=True):
     """An instance with a new endpoint: the line that asks for one more rebalance, and what belongs to it."""

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless
 from rebalance_forensics.diagnosis.reference.releases import Affected, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.rebalances import JoinRequested, JoinSucceeded, RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -40,6 +40,10 @@ OTHER_CLIENTS_WORDS = (
     "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
 )  # fmt: skip
 """Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800)."""
+
+
+REJOINING = (Request, JoinSucceeded)
+"""What may tell of such a rejoin."""
 
 
 class EnforcedRejoin(Struct, frozen=True):

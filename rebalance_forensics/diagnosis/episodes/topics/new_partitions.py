@@ -34,6 +34,8 @@ from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
+GIVING = (*_TELLING, PartitionsRevoked)
+"""Lines that name partitions a member has."""
 
 
 class Growth(Struct, frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ def growths(timeline: Timeline) -> list[Growth]:
 
 def _growths(timeline: Timeline) -> Iterator[Growth]:
     first: dict[str, Event] = {}
-    for event in timeline.of(*_TELLING, PartitionsRevoked):
+    for event in timeline.of(*GIVING):
         for partition in _given(event):
             first.setdefault(partition, event)
     if not first:

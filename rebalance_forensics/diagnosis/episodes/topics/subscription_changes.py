@@ -8,19 +8,23 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     resubscriptions,
     topics_under_pattern,
     wordless_rejoins,
 )
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import RESUBSCRIBED_MS
+
+SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
+"""What may tell of another subscription."""
 
 
 class SubscriptionChange(Struct, frozen=True):

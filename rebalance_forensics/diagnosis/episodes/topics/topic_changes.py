@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics, knows_no_partition_yet
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import Growth, growths
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, Growth, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     of_the_group,
     read_by_the_group,
@@ -39,6 +39,9 @@ from rebalance_forensics.timeline.windows import (
     ONE_REQUEST_MS,
     SAME_REJOIN_MS,
 )
+
+CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
+"""What may tell of changed topics or partitions."""
 
 
 class TopicChange(Struct, frozen=True, kw_only=True):

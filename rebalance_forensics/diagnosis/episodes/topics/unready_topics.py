@@ -21,6 +21,10 @@ _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
 _UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
+WAITING = (StreamsStatusReported,)
+"""What members are told while they wait."""
+
+
 class Unready(Struct, frozen=True):
     """What the members were told while they waited, and the topics it was about."""
 

@@ -22,6 +22,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS, SAME_REJOIN_MS
 
+REFUSING = (OffsetCommitFailed,)
+"""What may tell that a topic is gone."""
+
 
 class Vanished(Struct, frozen=True):
     """Topics that a group read until they were deleted."""
