@@ -119,15 +119,19 @@ def stated(name: str, *, present: str, absent: str = "") -> Sign:
 
 def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ...]:
     """The part of each log that was searched."""
-    found = (LookedIn(path=g.path, begin=max(begin, g.begin), end=min(end, g.end)) for g in logs)
-    return tuple(place for place in found if place.begin <= place.end)
+    found: list[LookedIn] = []
+    for log in logs:
+        since, until = max(begin, log.begin), min(end, log.end)
+        if since <= until:
+            found.append(LookedIn(path=log.path, begin=since, end=until))
+    return tuple(found)
 
 
-def asked_of_each(subject: Subject, ask: Callable[[Absence], Answer]) -> Answer:
+def asked_of_each(timeline: Timeline, subject: Subject, ask: Callable[[Timeline, Absence], Answer]) -> Answer:
     """One answer for all absences: present where any shows it, absent only where all do not."""
     if len(subject.absences) == 1:
-        return ask(subject.absences[0])
-    answers = [ask(absence) for absence in subject.absences]
+        return ask(timeline, subject.absences[0])
+    answers = [ask(timeline, absence) for absence in subject.absences]
     present = [answer for answer in answers if isinstance(answer, Present)]
     if present:
         return Present(tuple(line for answer in present for line in answer.lines))

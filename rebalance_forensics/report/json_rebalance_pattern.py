@@ -95,10 +95,11 @@ def _spacing(spacing: Spacing) -> Document:
 
 def evidence_document(line: Evidence) -> Document:
     """Quote a log line."""
+    text = line.text
     return {
         "path": line.path,
         "line": line.line,
         "byte_offset": line.byte_offset,
         "timestamp": iso(line.timestamp),
-        "text": shortened(line.text, EVIDENCE_CHARACTERS),
+        "text": text if len(text) <= EVIDENCE_CHARACTERS else shortened(text, EVIDENCE_CHARACTERS),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -123,6 +124,9 @@ class HeardLog(Struct, frozen=True, kw_only=True):
         return self.begin <= begin and end <= self.end
 
 
+_BEGIN = attrgetter("begin")
+
+
 class Coverage:
     """The logs of one group's members and coordinators."""
 
@@ -151,7 +155,8 @@ class Coverage:
 
     def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
-        return max((log.end for log in self.of(participant)), default=None)
+        logs = self.of(participant)
+        return max([log.end for log in logs]) if logs else None
 
     def goes_on_after(self, event: Event) -> bool:
         """Whether the log that holds a line was written to for a while after it, by whomever."""
@@ -161,8 +166,10 @@ class Coverage:
 def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
     """Those that reach over a while: alone, or one rolled file after the other."""
     touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
-    touching.sort(key=lambda log: log.begin)
-    if not touching or touching[0].begin > begin or max(log.end for log in touching) < end:
+    if not touching:
+        return ()
+    touching.sort(key=_BEGIN)
+    if touching[0].begin > begin or max([log.end for log in touching]) < end:
         return ()
     return tuple(touching)
 

@@ -27,7 +27,8 @@ def time_of(event: Event) -> int:
 
 def by_time_then_origin(event: Event) -> tuple[int, str, int]:
     """A total order: the time, then the place in the files."""
-    return time_of(event), event.origin.path, event.origin.byte_offset
+    origin = event.origin
+    return event.at or 0, origin.path, origin.byte_offset
 
 
 def merged(some: Sequence[E], others: Sequence[E]) -> Sequence[E]:

@@ -11,10 +11,11 @@ LONGEST_TEXT = 2_000
 
 def evidence_of(event: Event) -> Evidence:
     """The line an event was read from."""
+    origin, text = event.origin, event.text
     return Evidence(
-        path=event.origin.path,
-        line=event.origin.line,
-        byte_offset=event.origin.byte_offset,
+        path=origin.path,
+        line=origin.line,
+        byte_offset=origin.byte_offset,
         timestamp=event.at,
-        text=shortened(event.text, LONGEST_TEXT),
+        text=text if len(text) <= LONGEST_TEXT else shortened(text, LONGEST_TEXT),
     )

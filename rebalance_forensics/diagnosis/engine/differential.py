@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confide
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed, contradictions, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Unobservable
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Unobservable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -73,9 +73,15 @@ def _contradiction(
     timeline: Timeline, cause: Cause, name: str, one: Weighed, outcome: Outcome
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
-    put_forward = next((w for w in outcome.contradicted.get(one, ()) if w.cause == name), None)
-    against = contradictions(timeline, cause, one.subject) if put_forward is None else _against(put_forward)
-    return next((told for told in against if _is_shown(told[1])), None)
+    against: Iterator[tuple[Row, Answer]] | None = None
+    for other in outcome.contradicted.get(one, ()):
+        if other.cause == name:
+            against = _against(other)
+            break
+    for told in contradictions(timeline, cause, one.subject) if against is None else against:
+        if _is_shown(told[1]):
+            return told
+    return None
 
 
 def _against(one: Weighed) -> Iterator[tuple[Row, Answer]]:
@@ -84,12 +90,9 @@ def _against(one: Weighed) -> Iterator[tuple[Row, Answer]]:
 
 def _is_shown(answer: Answer) -> bool:
     """A claim without a line or a log that was searched is none."""
-    match answer:
-        case Present(lines):
-            return bool(lines)
-        case Absent(looked_in, lines):
-            return bool(looked_in or lines)
-    return False
+    if isinstance(answer, Present):
+        return bool(answer.lines)
+    return isinstance(answer, Absent) and bool(answer.looked_in or answer.lines)
 
 
 def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
@@ -98,38 +101,43 @@ def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
         cause=name,
         why=_says(row, answer),
         sign=row.sign.id,
-        evidence=tuple(evidence_of(e) for e in _lines(answer)[:MOST_LINES]),
+        evidence=tuple([evidence_of(e) for e in _lines(answer)[:MOST_LINES]]),
         looked_in=_searched(answer),
     )
 
 
 def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weighed]) -> tuple[SignRow, ...]:
     """Every sign that was asked for, with what it adds to each hypothesis."""
-    rows: dict[tuple[str, SignAnswer], tuple[Row, Answer, dict[str, int]]] = {}
-    for one in (verdict, *(rival.weighed[0] for rival in rivals), *losers):
+    rows: list[tuple[Row, Answer, dict[str, int]]] = []
+    known: dict[tuple[Sign, type[Answer]], dict[str, int]] = {}
+    for one in (verdict, *[rival.weighed[0] for rival in rivals], *losers):
+        cause = one.cause
         for row, answer in one.answers:
-            kind, sign = _KINDS[type(answer)], row.sign
-            if kind == "unobservable" and sign.own:
+            sign, kind = row.sign, type(answer)
+            weighs = known.get((sign, kind))
+            if weighs is None:
+                if kind is Unobservable and sign.own:
+                    continue
+                weighs = known[sign, kind] = {}
+                rows.append((row, answer, weighs))
+            elif cause in weighs:
                 continue
-            told = rows.get((sign.id, kind))
-            if told is None:
-                rows[sign.id, kind] = row, answer, {one.cause: worth(row, answer)}
-            elif one.cause not in told[2]:
-                told[2][one.cause] = worth(row, answer)
-    return tuple(_sign_row(kind, row, answer, weighs) for (_, kind), (row, answer, weighs) in rows.items())
+            weighs[cause] = row.present if kind is Present else row.absent if kind is Absent else 0
+    return tuple([_sign_row(row, answer, tuple(weighs.items())) for row, answer, weighs in rows])
 
 
-def _sign_row(kind: SignAnswer, row: Row, answer: Answer, weighs: Mapping[str, int]) -> SignRow:
-    if kind == "unobservable":
-        return _bare_row(row.sign.id, row.sign.present, kind, tuple(weighs.items()))
+def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
+    kind, sign = type(answer), row.sign
+    if type(answer) is Unobservable:
+        return _bare_row(sign.id, sign.present, "unobservable", weighs)
     says, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
     if not lines and not searched:
-        return _bare_row(row.sign.id, says, kind, tuple(weighs.items()))
+        return _bare_row(sign.id, says, _KINDS[kind], weighs)
     return SignRow(
-        sign=row.sign.id,
+        sign=sign.id,
         says=says,
-        answer=kind,
-        weighs=tuple(weighs.items()),
+        answer=_KINDS[kind],
+        weighs=weighs,
         evidence=tuple([evidence_of(e) for e in lines[:MOST_LINES]]),
         looked_in=searched,
     )

@@ -52,17 +52,19 @@ def incident_of(
     """
     told = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, ended_at(draft, mine)
+    rebalances = [r for r, _ in mine]
     confidence, rivals = rivals_of(draft.findings, outcome)
     severity = _severity(timeline, told, confidence, unread)
     not_over = severity != "info" and left_unread(unread)
-    ongoing = any(h.ongoing for h in told) or not_over or _still_going(timeline, draft, mine)
+    ongoing = not_over or any(h.ongoing for h in told) or _still_going(timeline, draft, mine)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
-    generations = tuple(sorted({r.generation for r, _ in mine if r.generation is not None}))
+    generations = tuple(sorted({r.generation for r in rebalances if r.generation is not None}))
     followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
-    if any(e.delay_ms for e in timeline.of(WorkerAssigned).between(started, ended)):
+    assigned = timeline.of(WorkerAssigned)
+    if assigned and any(e.delay_ms for e in assigned.between(started, ended)):
         followups.add("connect-delayed")
     first = draft.findings[0]
-    impact = impact_of(timeline, started, ended, [r for r, _ in mine], unread, members_gone)
+    impact = impact_of(timeline, started, ended, rebalances, unread, members_gone)
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,
@@ -72,21 +74,24 @@ def incident_of(
         ongoing=ongoing,
         severity=severity,
         summary=summary_of(draft.findings),
-        root_causes=(verdict, *(root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals)),
+        root_causes=(verdict, *[root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals]),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
         would_decide=would_decide(timeline, causes, first, rivals) if confidence < SURE or rivals else (),
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
-        followups=tuple(sorted(f for f in followups if f)),
+        followups=tuple(sorted([f for f in followups if f])),
         generations=generations,
         impact=impact,
-        what_if=alternatives(timeline, started, ended, impact, [r for r, _ in mine]),
+        what_if=alternatives(timeline, started, ended, impact, rebalances),
         occurrences=len(draft.findings),
     )
 
 
 def ended_at(draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> int:
     """Its last known effect, the rebalances that it brought included."""
-    return max([draft.last_at, *(r.ended_at() for r, _ in mine)])
+    last = draft.last_at
+    for rebalance, _ in mine:
+        last = max(last, rebalance.ended_at())
+    return last
 
 
 def _severity(
@@ -97,7 +102,7 @@ def _severity(
     A plan that kept the whole group from reading for long, other than by shutting it down, is felt like a fault. A
     guess is not critical.
     """
-    worst = max((h.severity for h in told), key=lambda s: _WEIGHT[s])
+    worst = max([h.severity for h in told], key=_WEIGHT.__getitem__)
     if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= LONG_STOP_MS:
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
@@ -133,4 +138,4 @@ def with_ids_of_their_own(found: Iterable[Told]) -> Iterator[Told]:
         while mine in taken:
             mine = _hashed(mine, *(f"{cause.cause} {cause.narrative}" for cause in one.root_causes))
         taken.add(mine)
-        yield replace(one, id=mine), unread
+        yield one if mine == one.id else replace(one, id=mine), unread

@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.wording.culprits import ids_told, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import most_telling
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import by_time_then_origin
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -25,7 +26,8 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
     """One cause of an incident, told by all of its hypotheses that belong together."""
     told = [w.hypothesis for w in findings]
     because = [e for h in told for e in h.because]
-    evidence, total = most_telling(_interleaved([h.because for h in told]), (e for h in told for e in h.circumstances))
+    circumstances = [e for h in told for e in h.circumstances]
+    evidence, total = most_telling(_interleaved([h.because for h in told]), circumstances)
     return RootCause(
         cause=cause,
         confidence=confidence,
@@ -38,8 +40,10 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         advice=_advice(findings),
         known_bugs=known_bugs_of(timeline, cause, because),
         chain=tuple(
-            ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
-            for e in sorted(because, key=lambda e: (e.at or 0, e.origin.path, e.origin.byte_offset))[:LONGEST_CHAIN]
+            [
+                ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
+                for e in sorted(because, key=by_time_then_origin)[:LONGEST_CHAIN]
+            ]
         ),
     )
 

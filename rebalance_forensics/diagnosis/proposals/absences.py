@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
 def about_absences(
@@ -34,16 +35,24 @@ def about_absences(
 
     The lines in `because` come before those of the absences; `brings` is added to what belongs to them.
     """
-    participants = tuple(dict.fromkeys([a.participant for a in absences]))
+    away = absences[0]
+    if len(absences) == 1:
+        participants: tuple[Participant, ...] = (away.participant,)
+        events, departures, facts = away.events, tuple(away.departures), away.facts
+    else:
+        participants = tuple(dict.fromkeys([a.participant for a in absences]))
+        events = tuple([e for a in absences for e in a.events])
+        departures = tuple([d for a in absences for d in a.departures])
+        facts = tuple([f for a in absences for f in a.facts])
     blamed = culprits or culprits_of(timeline, participants)
     return Hypothesis(
-        because=(*because, *[e for a in absences for e in a.events]),
+        because=(*because, *events) if because else events,
         circumstances=circumstances,
         culprits=blamed,
         narrative=narrative.replace("{who}", ", ".join([c.name for c in blamed])),
         severity=severity,
-        explains=tuple([d for a in absences for d in a.departures]),
-        brings=with_rebalances(timeline, (*[f for a in absences for f in a.facts], *brings)),
+        explains=departures,
+        brings=with_rebalances(timeline, (*facts, *brings) if brings else facts),
         participants=participants,
         absences=tuple(absences),
         answers=answers or {},

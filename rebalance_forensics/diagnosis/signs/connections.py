@@ -60,7 +60,7 @@ TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 )
 def disconnects(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the member could not reach the brokers while it was silent."""
-    return asked_of_each(subject, lambda absence: _disconnects(timeline, absence))
+    return asked_of_each(timeline, subject, _disconnects)
 
 
 def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
@@ -178,6 +178,8 @@ def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
 def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last answer to a member, and the one that said less than a session later that it was none."""
     own = timeline.said_by(absence.participant, HeartbeatFailed)
+    if not own:
+        return ()
     session = session_told_ms(timeline) or LEAST_SESSION_MS
     told = (e for e in absence.told if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
@@ -198,9 +200,13 @@ def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
 
 def all_given_up_unasked(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
     """The line of each of the members; none unless all of them gave up their generation so."""
-    lines = [_given_up_unasked(timeline, absence) for absence in absences]
-    told = tuple(line for line in lines if line is not None)
-    return told if len(told) == len(lines) else ()
+    told: list[Event] = []
+    for absence in absences:
+        line = _given_up_unasked(timeline, absence)
+        if line is None:
+            return ()
+        told.append(line)
+    return tuple(told)
 
 
 def _given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:

@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
 )
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether anybody says that a member did not call poll() in time."""
-    told = tuple(e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events)
+    told = [e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events]
     if told:
         return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
     if unasked := all_given_up_unasked(timeline, subject.absences):
@@ -56,8 +56,8 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
 def other_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a LeaveGroup carried a reason (KIP-800) that is no poll timeout."""
     del timeline
-    told = tuple(e for a in subject.absences for e in _reasons(a))
-    return Present(told) if told and all(a.departures and _reasons(a) for a in subject.absences) else Unobservable()
+    reasons = [_reasons(absence) for absence in subject.absences]
+    return Present(tuple([e for told in reasons for e in told])) if reasons and all(reasons) else Unobservable()
 
 
 def _reasons(absence: Absence) -> list[Event]:

@@ -55,6 +55,9 @@ from rebalance_forensics.timeline.windows import (
     WAKING_MS,
 )
 
+_NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+"""Answers to the heartbeat of one that is a member no more, or not of this generation."""
+
 
 @sign(
     present="it did not leave on its own: its session expired, or its log would show the request",
@@ -71,7 +74,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Absent(lines=told)
         if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
-    return Present(tuple(e for a in subject.absences for e in a.told)) if subject.absences else Unobservable()
+    return Present(tuple([e for a in subject.absences for e in a.told])) if subject.absences else Unobservable()
 
 
 def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
@@ -84,7 +87,7 @@ def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
 )
 def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the process that was given up kept writing."""
-    return asked_of_each(subject, lambda absence: log_continues(timeline, absence))
+    return asked_of_each(timeline, subject, log_continues)
 
 
 def log_continues(timeline: Timeline, absence: Absence) -> Answer:
@@ -130,7 +133,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
         for e in a.told
         if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
     ]
-    own = tuple(e for e in told if timeline.participants.of_speaker(e) in subject.participants)
+    own = tuple([e for e in told if timeline.participants.of_speaker(e) in subject.participants])
     return Present(own[:OWN_LINES]) if own else Unobservable()
 
 
@@ -158,14 +161,14 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         if absence.start is not None:
             continue
-        gone = {d.member for d in absence.departures if d.member}
-        told = said_under_old_id(timeline, absence)
-        # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
-        told += tuple(
-            e for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member) for e in a.events[:1]
-        )
+        told = [*said_under_old_id(timeline, absence)]
+        if absence.arrivals:
+            gone = {d.member for d in absence.departures if d.member}
+            # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+            back = [a for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member)]
+            told += [e for a in back for e in a.events[:1]]
         if told:
-            return Present(told)
+            return Present(tuple(told))
     return Unobservable()
 
 
@@ -181,15 +184,14 @@ def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
-    told = (e for e in absence.told if timeline.participants.of_speaker(e) is absence.participant)
-    refused = (e for e in told if isinstance(e, HeartbeatFailed))
-    return tuple(e for e in refused if e.error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"))
+    refused = [e for e in absence.told if isinstance(e, HeartbeatFailed) and e.error in _NOT_A_MEMBER]
+    return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
 
 @sign(present="a new process of it started", absent="no new process started: its log continues without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
     """Whether what came back was started anew."""
-    return asked_of_each(subject, lambda absence: anew(timeline, absence))
+    return asked_of_each(timeline, subject, anew)
 
 
 def anew(timeline: Timeline, absence: Absence) -> Answer:
@@ -205,9 +207,9 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
         return Absent(lines=known.lines)
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
-    gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
-    if gone and back:
+    gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
+    if gone:
         lines = tuple(e for a in back for e in a.events[:1])
         return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
     return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
@@ -216,7 +218,7 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
 @sign(present="it shut down cleanly", absent="its log shows no shutdown")
 def shut_down(timeline: Timeline, subject: Subject) -> Answer:
     """Whether its own log says that it closed."""
-    return asked_of_each(subject, lambda absence: _closed(timeline, absence))
+    return asked_of_each(timeline, subject, _closed)
 
 
 def _closed(timeline: Timeline, absence: Absence) -> Answer:

@@ -14,12 +14,16 @@ def own_log(absence: Absence, silence_ms: int) -> Need:
     return client_log(absence.participant, absence.at - silence_ms, absence.back_at or absence.at + silence_ms)
 
 
-@lru_cache(maxsize=1 << 11)
 def client_log(participant: Participant, begin: int, end: int) -> Need:
-    """The log of one member, worker or Streams instance at INFO: sign after sign asks for the same one."""
-    kind = {"client": "client", "worker": "worker", "instance": "instance"}[participant.kind]
+    """The log of one member, worker or Streams instance at INFO."""
+    return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
+
+
+@lru_cache(maxsize=1 << 11)
+def _log_of(participant: Participant) -> str:
+    """As one would ask for it: sign after sign does."""
     there = f" at INFO, in {min(participant.files)}" if participant.has_log and participant.files else ""
-    return Need(what=f"the log of {kind} {participant.name}{there}", who=participant.name, begin=begin, end=end)
+    return f"the log of {participant.kind} {participant.name}{there}"
 
 
 def coordinator_log(begin: int, end: int) -> Need:

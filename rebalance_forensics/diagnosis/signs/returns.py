@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS
 @sign(present="it came back", absent="it did not come back before the logs end")
 def came_back(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members were in again later."""
-    return asked_of_each(subject, lambda absence: _back(timeline, absence))
+    return asked_of_each(timeline, subject, _back)
 
 
 def _back(timeline: Timeline, absence: Absence) -> Answer:
@@ -48,7 +48,8 @@ def _back(timeline: Timeline, absence: Absence) -> Answer:
 def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a return is missing, be it that the logs end before it."""
     del timeline
-    return Present() if any(a.back_at is None and a.start is None for a in subject.absences) else Absent()
+    away = [a for a in subject.absences if a.back_at is None and a.start is None]
+    return Present() if away else Absent()
 
 
 @sign(present="some newcomer may be its return: the coordinator does not name those who join", absent="")
@@ -91,7 +92,7 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
 def back_in_time(timeline: Timeline, subject: Subject) -> Answer:
     """Whether its group never missed it: a log that ends before the consumer closes shows no more than a death does."""
     returns = timeline.remembered(_returns_in_time)
-    for absence in subject.absences:
+    for absence in subject.absences if returns else ():
         near = returns.of(absence.participant).between(absence.at, absence.at + session_timeout_ms(timeline))
         if absence.vanished and near:
             return Present(near[0].events)
@@ -118,9 +119,11 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="somebody picked these lines, and may have left its return out", absent="")
 def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
     """Whether later lines about others say nothing about a return that is not among them."""
+    if not timeline.coverage.is_excerpt:
+        return Absent()
     unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
     later = any(timeline.coverage.end - a.at >= long_enough_ms(timeline) for a in unseen)
-    return Present() if timeline.coverage.is_excerpt and later else Absent()
+    return Present() if later else Absent()
 
 
 @sign(present="the logs end with its eviction", absent="")

@@ -73,8 +73,15 @@ def culprits_of(
 ) -> tuple[Culprit, ...]:
     """The culprits; when it is everybody (of more than one), the group as a single culprit."""
     blamed = tuple(dict.fromkeys(participants))
+    if len(blamed) == 1:
+        return _alone(blamed[0], as_instance)
     known = partial(_culprits_of, timeline, blamed, as_instance=as_instance)
     return timeline.once(("culprits", blamed, as_instance), known)
+
+
+@lru_cache(maxsize=1024)
+def _alone(participant: Participant, as_instance: bool) -> tuple[Culprit, ...]:  # noqa: FBT001 - it is a key
+    return (culprit_of(participant, as_instance=as_instance),)
 
 
 def _culprits_of(timeline: Timeline, blamed: Sequence[Participant], *, as_instance: bool) -> tuple[Culprit, ...]:

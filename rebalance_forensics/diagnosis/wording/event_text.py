@@ -6,7 +6,6 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStopped
 
@@ -25,10 +24,12 @@ _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "t
 
 def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
-    words = f"fenced {_fenced(event)}" if _is_fencing(event) else _words(type(event).__name__)
-    found = _details(event)
-    details = found[0] if len(found) == 1 else ", ".join([*dict.fromkeys(found)][:SHOWN])
-    text = f"{_who(event)}: {words}" + (f", {details}" if details else "")
+    fields = _fields_of(type(event))
+    words = f"fenced {_fenced(event)}" if _is_fencing(event) else fields.words
+    found = _details(event, fields)
+    text = f"{_who(event)}: {words}"
+    if found:
+        text = f"{text}, {found[0] if len(found) == 1 else ', '.join([*dict.fromkeys(found)][:SHOWN])}"
     return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
 
 
@@ -42,12 +43,6 @@ def _fenced(event: Event) -> str:
     return ", ".join("a broker" if one is None else f"broker-{one}" for one in brokers)
 
 
-@cache
-def _words(event: str) -> str:
-    """`poll timeout expired`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", event).lower()
-
-
 def _who(event: Event) -> str:
     speaker = event.speaker
     if speaker.role == "broker":
@@ -55,10 +50,17 @@ def _who(event: Event) -> str:
     return speaker.client_id or speaker.host or speaker.file
 
 
-def _details(event: Event) -> list[str]:
-    fields = _fields_of(type(event).__name__)
-    said = [text for name in fields.said if isinstance(text := getattr(event, name), str) and text not in EMPTY]
-    found = [f"{name} {number}" for name in fields.numbered if isinstance(number := getattr(event, name), int)]
+def _details(event: Event, fields: _Fields) -> list[str]:
+    said: list[str] = []
+    for name in fields.said:
+        text = getattr(event, name)
+        if isinstance(text, str) and text not in EMPTY:
+            said.append(text)
+    found: list[str] = []
+    for name in fields.numbered:
+        number = getattr(event, name)
+        if isinstance(number, int):
+            found.append(f"{name} {number}")
     if fields.flags:
         found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
     for name in fields.named:
@@ -72,8 +74,10 @@ def _details(event: Event) -> list[str]:
 
 
 class _Fields(NamedTuple):
-    """Those fields of a type of events that are told, by how they are told."""
+    """What a type of events is called, and those of its fields that are told, by how they are told."""
 
+    words: str
+    """`poll timeout expired`."""
     said: tuple[str, ...]
     numbered: tuple[str, ...]
     flags: tuple[str, ...]
@@ -81,9 +85,11 @@ class _Fields(NamedTuple):
 
 
 @cache
-def _fields_of(event: str) -> _Fields:
-    known = EVENT_TYPES[event].__struct_fields__
-    return _Fields(*(tuple(name for name in names if name in known) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED)))
+def _fields_of(kind: type[Event]) -> _Fields:
+    known = kind.__struct_fields__
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    told = (tuple([name for name in names if name in known]) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED))
+    return _Fields(words, *told)
 
 
 def _own(event: Event, name: str) -> str:

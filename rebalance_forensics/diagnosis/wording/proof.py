@@ -18,11 +18,20 @@ def most_telling(because: Iterable[Event], circumstances: Iterable[Event] = ()) 
 
     A few of the circumstances close the list even where it is long: without them it would not stand alone.
     """
-    proof = {(e.origin.path, e.origin.byte_offset): e for e in because}
-    beside = {(e.origin.path, e.origin.byte_offset): e for e in circumstances}
-    kept = [e for line, e in beside.items() if line not in proof][:MOST_CIRCUMSTANCES]
-    lines = tuple(evidence_of(e) for e in (*_of_each_kind(list(proof.values()), MOST_LINES - len(kept)), *kept))
-    return lines, len(proof.keys() | beside.keys())
+    proof = _by_place(because)
+    beside = [event for line, event in _by_place(circumstances).items() if line not in proof]
+    kept = beside[:MOST_CIRCUMSTANCES]
+    told = _of_each_kind(list(proof.values()), MOST_LINES - len(kept))
+    return tuple([evidence_of(event) for event in (*told, *kept)]), len(proof) + len(beside)
+
+
+def _by_place(events: Iterable[Event]) -> dict[tuple[str, int], Event]:
+    """Each line once, by where it stands."""
+    found: dict[tuple[str, int], Event] = {}
+    for event in events:
+        origin = event.origin
+        found[origin.path, origin.byte_offset] = event
+    return found
 
 
 def _of_each_kind(lines: Sequence[Event], most: int) -> list[Event]:

@@ -61,10 +61,9 @@ class Participant(Struct, frozen=True, eq=False):
 
     def lasting_names(self) -> frozenset[str]:
         """All names but the member ids, of which it gets another each time it joins anew."""
-        return (
-            self.client_ids | self.instance_ids | self.threads | self.hosts | self.files | self.processes
-            | self.endpoints | {self.name}
-        )  # fmt: skip
+        return self.client_ids.union(
+            self.instance_ids, self.threads, self.hosts, self.files, self.processes, self.endpoints, (self.name,)
+        )
 
 
 class Participants(Struct, frozen=True, eq=False, kw_only=True):

@@ -92,7 +92,10 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded
     session = session_told_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
+    loaded = timeline.of(GroupLoaded)
+    if not loaded:
+        return None
     begin = departure.at - session
-    loads = timeline.of(GroupLoaded).between(begin - SESSION_END_MS, begin + SESSION_END_MS)
+    loads = loaded.between(begin - SESSION_END_MS, begin + SESSION_END_MS)
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     return next((load for load in loads if load.speaker.broker in speakers), None)

@@ -58,16 +58,21 @@ class Absence:
     """The lines that show it, departures first."""
     facts: tuple[Fact, ...] = field(init=False)
     """What belongs to it."""
+    first_told_at: int | None = field(init=False)
+    """When the first of its lines was written."""
 
     def __post_init__(self) -> None:  # noqa: D105
-        self.at = min([d.at for d in self.departures])
-        self.back_at = min([a.at for a in self.arrivals], default=None)
-        self.vanished = all(d.why == "vanished" for d in self.departures)
-        self.told = tuple([e for d in self.departures for e in d.events])
-        stopped = self.stop.events if self.stop is not None else ()
-        started = self.start.events[:1] if self.start is not None else ()
-        self.events = (*self.told, *stopped, *started, *(e for a in self.arrivals for e in a.events[:2]))
-        self.facts = (*self.departures, *self.arrivals, *((self.stop,) if self.stop is not None else ()))
+        departures, arrivals, stop, start = self.departures, self.arrivals, self.stop, self.start
+        self.at = min([d.at for d in departures])
+        self.back_at = min([a.at for a in arrivals]) if arrivals else None
+        self.vanished = all(d.why == "vanished" for d in departures)
+        self.told = tuple([e for d in departures for e in d.events])
+        stopped = stop.events if stop is not None else ()
+        started = start.events[:1] if start is not None else ()
+        self.events = (*self.told, *stopped, *started, *[e for a in arrivals for e in a.events[:2]])
+        self.facts = (*departures, *arrivals) if stop is None else (*departures, *arrivals, stop)
+        times = [e.at for e in self.events if e.at is not None]
+        self.first_told_at = min(times) if times else None
 
     @property
     def only_died(self) -> bool:
@@ -271,14 +276,17 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBALANCE_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
-    facts = tuple(facts)
-    gone = [e for fact in facts if isinstance(fact, Departure) for e in fact.events]
-    # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
-    times = {fact_at(f) for f in facts} | {time_of(e) for e in gone if isinstance(e, RebalanceStarted)}
     known = timeline.rebalances
-    places = {i for t in times for i in _places_around(timeline, t, slack_ms)}
-    places |= {i for fact in facts if isinstance(fact, Departure) for i in _place_listed(timeline, fact)}
-    return tuple(known[i] for i in sorted(places))
+    places: set[int] = set()
+    for fact in facts:
+        places.update(_places_around(timeline, fact_at(fact), slack_ms))
+        if isinstance(fact, Departure):
+            places.update(_place_listed(timeline, fact))
+            # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
+            for event in fact.events:
+                if isinstance(event, RebalanceStarted):
+                    places.update(_places_around(timeline, time_of(event), slack_ms))
+    return tuple([known[place] for place in sorted(places)])
 
 
 def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
@@ -314,4 +322,8 @@ def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ..
 
 def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
     """Each event once, in the given order."""
-    return tuple({(e.origin.path, e.origin.byte_offset): e for e in events}.values())
+    found: dict[tuple[str, int], Event] = {}
+    for event in events:
+        origin = event.origin
+        found[origin.path, origin.byte_offset] = event
+    return tuple(found.values())

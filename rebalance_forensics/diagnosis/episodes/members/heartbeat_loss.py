@@ -27,8 +27,11 @@ def losses(timeline: Timeline) -> list[Absence]:
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
     """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
-    told = [e.at for e in (*own, *absence.events) if e.at is not None]
-    return max(min(told, default=absence.at), absence.at - session_timeout_ms(timeline))
+    first, earliest = absence.first_told_at, absence.at - session_timeout_ms(timeline)
+    for event in own:
+        if event.at is not None and (first is None or event.at < first):
+            first = event.at
+    return max(absence.at if first is None else first, earliest)
 
 
 def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -75,7 +78,7 @@ def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
     """A consumer before 2.1 whose log just ends: it writes nothing at INFO when it closes (AbstractCoordinator)."""
     if absence.participant.kind == "instance" or absence.start is not None or absence.stop is not None:
         return False
-    if any(d.why != "vanished" for d in absence.departures):
+    if not absence.vanished:
         return False
     detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
     return detailed and not logs_its_leaving(timeline, absence.participant)

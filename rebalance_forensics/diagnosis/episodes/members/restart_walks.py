@@ -62,11 +62,15 @@ class RestartWalk(Struct, frozen=True):
         return 2 * sum(_is_only_listed(r) for r in self.restarts) >= len(self.restarts)
 
 
-def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
+def restart_walks(timeline: Timeline) -> list[RestartWalk]:
     """Restarts that walk over at least two members and most of the group.
 
     A static member that is back in time costs no rebalance: those walk by themselves (static_returns).
     """
+    return timeline.once("restart walks", lambda: list(_restart_walks(timeline)))
+
+
+def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     if not timeline.departures:
         return
     in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
@@ -114,6 +118,8 @@ def _times_away(timeline: Timeline) -> tuple[list[int], list[int]]:
     went: list[int] = []
     came: list[int] = []
     for member in timeline.members():
+        if not timeline.departures.of(member):
+            continue
         is_gone = False
         times = {d.at for d in timeline.departures.of(member)} | {a.at for a in timeline.arrivals.of(member)}
         for at in sorted(times):

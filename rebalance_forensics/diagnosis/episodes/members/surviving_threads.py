@@ -18,8 +18,10 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
 
     They came back under their names, or stayed away, as a thread does that ended by an exception.
     """
+    if away.participant.kind != "instance":
+        return False
     gone, back = _threads(away.departures), _threads(away.arrivals)
-    if away.participant.kind != "instance" or not gone or not back <= gone:
+    if not gone or not back <= gone:
         return False
     came = timeline.arrivals.of(away.participant).between(0, away.at)
     if not back:

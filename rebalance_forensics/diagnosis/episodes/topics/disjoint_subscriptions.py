@@ -18,6 +18,9 @@ from rebalance_forensics.timeline.facts import Arrival, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
+_BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
+_NUMBER, _DIGIT = re.compile(r"\d+$"), re.compile(r"\d")
+
 
 class Intruders(Struct, frozen=True):
     """Members that belong to another application than the first ones, and the lines that show it."""
@@ -125,13 +128,16 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     (`consumer-group-1`), and whoever takes the places of all others is their next release.
     """
     first = [a for a in timeline.arrivals if a.first]
-    if not first or any(participant.has_log for participant in timeline.members()):
+    members = timeline.members()
+    if not first or any(participant.has_log for participant in members):
         return None
     stems: dict[str, list[Participant]] = defaultdict(list)
-    for participant in timeline.members():
-        stems[_stem(participant.name)].append(participant)
-    if _stem(f"consumer-{timeline.group}") in stems or _stem("consumer") in stems:
-        return None
+    unset = (_stem(f"consumer-{timeline.group}"), _stem("consumer"))
+    for participant in members:
+        stem = _stem(participant.name)
+        if stem in unset:
+            return None
+        stems[stem].append(participant)
     if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
         return None
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
@@ -145,5 +151,9 @@ def _by_names(timeline: Timeline) -> Intruders | None:
 @lru_cache(maxsize=1 << 12)
 def _stem(name: str) -> str:
     """The words of a name, without numbers and the ids that deployments put in (`orders-7f9c6d-x2kqp`)."""
-    words = (re.sub(r"\d+$", "", word) for word in re.split(r"[-_.#:/@]", name))
-    return "-".join(word for word in words if word and not re.search(r"\d", word))
+    words: list[str] = []
+    for word in _BETWEEN_WORDS.split(name):
+        stem = word if word.isalpha() else _NUMBER.sub("", word)
+        if stem and (stem.isalpha() or not _DIGIT.search(stem)):
+            words.append(stem)
+    return "-".join(words)
