@@ -49,7 +49,12 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
         force_setattr(self, "because", distinct_events(self.because))
-        force_setattr(self, "accounts_for", tuple({f.id: f for f in (*self.explains, *self.brings)}.values()))
+        facts: dict[str, Fact] = {}
+        for fact in self.explains:
+            facts[fact.id] = fact
+        for fact in self.brings:
+            facts[fact.id] = fact
+        force_setattr(self, "accounts_for", tuple(facts.values()))
         if self.onset is None:
             force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
 
@@ -66,13 +71,16 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
             times.append(self.until)
         return max(times, default=self.started_at())
 
-    def subject(self) -> Subject:
-        """What its signs are asked about."""
+    def spans(self) -> tuple[int, int]:
+        """From when to when its signs are asked about."""
+        if len(self.explains) == 1:
+            at = fact_at(self.explains[0])
+            return at, at
         times = [fact_at(fact) for fact in self.explains] or [self.started_at(), self.until or self.started_at()]
+        return min(times), max(times)
+
+    def subject(self, begin: int, end: int) -> Subject:
+        """What its signs are asked about."""
         return Subject(
-            participants=self.participants,
-            absences=self.absences,
-            facts=self.explains,
-            begin=min(times),
-            end=max(times),
+            participants=self.participants, absences=self.absences, facts=self.explains, begin=begin, end=end
         )

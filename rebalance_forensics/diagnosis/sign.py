@@ -73,13 +73,12 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
     answers: dict[Sign, Answer] = field(default_factory=dict)
     """What the signs answered so far, by sign."""
 
-    def key(self) -> tuple[object, ...]:
-        """What tells it from other subjects: facts are told apart by what they are, not by what they hold."""
-        return (
-            tuple(map(id, self.participants)), tuple([a.departures[0].id for a in self.absences]),
-            tuple(map(_ID, self.facts)),
-            self.begin, self.end,
-        )  # fmt: skip
+
+def subject_key(
+    participants: tuple[Participant, ...], absences: tuple[Absence, ...], facts: tuple[Fact, ...], begin: int, end: int
+) -> tuple[object, ...]:
+    """What tells a subject from others: facts are told apart by what they are, not by what they hold."""
+    return participants, tuple([a.departures[0].id for a in absences]), tuple(map(_ID, facts)), begin, end
 
 
 Ask = Callable[[Timeline, Subject], Answer]

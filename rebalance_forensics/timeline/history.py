@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -20,6 +22,9 @@ SHOWN_SETTINGS = (
 )  # fmt: skip
 
 
+_KIND_AND_NAME = attrgetter("kind", "name")
+
+
 def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
     """What the report shows of the group, with its swim lanes if they are wanted."""
     owners = ownership_of(timeline)
@@ -35,7 +40,7 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
         pauses=tuple(timeline.pauses),
         read=owners.read,
         unread=tuple(owners.spans),
-        identities=tuple(_identity(timeline, a) for a in sorted(timeline.members(), key=lambda a: (a.kind, a.name))),
+        identities=tuple([_identity(timeline, a) for a in sorted(timeline.members(), key=_KIND_AND_NAME)]),
         lanes=lanes_of(timeline) if lanes else (),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
         versions=_versions(timeline),
@@ -44,9 +49,10 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
 
 
 def _identity(timeline: Timeline, participant: Participant) -> Identity:
-    spoken = [e.at for e in timeline.said_by(participant, Event) if e.at is not None]
-    told = (timeline.departures.of(participant), timeline.arrivals.of(participant), timeline.stops.of(participant))
-    times = [*spoken, *(fact.at for facts in told for fact in facts)]
+    times = [e.at for e in timeline.said_by(participant, Event) if e.at is not None]
+    times += [departure.at for departure in timeline.departures.of(participant)]
+    times += [arrival.at for arrival in timeline.arrivals.of(participant)]
+    times += [stop.at for stop in timeline.stops.of(participant)]
     plain = sorted(c for c in participant.client_ids if streams_client(c) is None)
     return Identity(
         name=participant.name,

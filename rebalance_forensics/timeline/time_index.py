@@ -104,10 +104,15 @@ class Lasting(InTime[T]):
         if not self:
             return []
         found = self._open[: bisect_left(self._open, bisect_right(self.times, end))]
+        ends = self._ends
         for longest, begins, places in self._by_length:
-            some = places[bisect_left(begins, begin - longest) : bisect_right(begins, end)]
-            found += [place for place in some if self._ends[place] >= begin]
-        return sorted(found)
+            for some in range(bisect_left(begins, begin - longest), bisect_right(begins, end)):
+                place = places[some]
+                if ends[place] >= begin:
+                    found.append(place)
+        if len(found) > 1:
+            found.sort()
+        return found
 
     @cached_property
     def _ends(self) -> list[int]:

@@ -84,4 +84,4 @@ def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "
         severity="warning",
         explains=explains,
     )
-    return Weighed(cause=cause, hypothesis=hypothesis, subject=hypothesis.subject(), answers=(), odds=odds)
+    return Weighed(cause=cause, hypothesis=hypothesis, subject=hypothesis.subject(0, 0), answers=(), odds=odds)

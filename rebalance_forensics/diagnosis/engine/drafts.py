@@ -57,14 +57,19 @@ def _one_blow(draft: Draft, one: Weighed) -> bool:
     return abs(one.hypothesis.struck_at - draft.struck_at) <= ONE_BLOW_MS
 
 
+def _belongs(draft: Draft, one: Weighed, names: set[str]) -> bool:
+    """Whether it happened to somebody of the draft, or both blame nobody, or one blow hit all."""
+    return not draft.names.isdisjoint(names) or not (names or draft.names) or _one_blow(draft, one)
+
+
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     """What comes back to the same culprit before the group was quiet for so long is one draft."""
     drafts: list[Draft] = []
     recent: dict[str, list[Draft]] = {}
     for one in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
         at, names = one.hypothesis.started_at(), names_of(one)
-        alike = recent[one.cause] = [d for d in recent.get(one.cause, []) if at - d.last_at <= quiet]
-        draft = next((d for d in alike if d.names & names or not (names or d.names) or _one_blow(d, one)), None)
+        alike = recent[one.cause] = [d for d in recent.get(one.cause, ()) if at - d.last_at <= quiet]
+        draft = next((d for d in alike if _belongs(d, one, names)), None) if alike else None
         if draft is None:
             draft = Draft(one.cause, at, one.hypothesis.last_at(), names, [one], one.hypothesis.struck_at)
             drafts.append(draft)

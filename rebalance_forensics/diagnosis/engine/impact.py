@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from msgspec.structs import replace
-
 from rebalance_forensics.diagnosis.engine.member_impact import member_impact_of
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.records import is_timed
@@ -35,33 +33,40 @@ def impact_of(
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
     told = bool(pauses) or bool(timeline.remembered(_telling_of_pauses).places_touching(started, until))
-    paused = Impact(
-        members=len({p.client_id or p.member_id for p in pauses}) if told else None,
-        partitions=len({x for p in pauses for x in p.partitions}) if told else None,
-        rebalances=len(rebalances),
-    )
+    members = len({p.client_id or p.member_id for p in pauses}) if told else None
+    partitions = len({x for p in pauses for x in p.partitions}) if told else None
     if not is_timed(started):
-        return paused
+        return Impact(members=members, partitions=partitions, rebalances=len(rebalances))
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
         by_partition[span.partition] += _until(span, owners) - span.started_at
-    step = max((p.step_ms for p in pauses if p.is_blurred), default=0)
-    known = _is_known(owners, started, until, by_partition) and max(by_partition.values(), default=0) >= step
-    paused_ms = sum((p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses)
+    step = max([p.step_ms for p in pauses if p.is_blurred], default=0)
+    paused_ms = sum([(p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses])
+    pause_ms = _told(paused_ms, step) if told else None
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
+    longest_ms = by_partition[longest] if longest is not None else 0
+    if longest_ms < step or not _is_known(owners, started, until, by_partition):
+        return Impact(
+            pause_ms=pause_ms,
+            members=members,
+            partitions=partitions,
+            rebalances=len(rebalances),
+            by_member=member_impact_of(timeline, started, rebalances, members_gone),
+        )
     whole = owners.whole_between(started, until)
-    return replace(
-        paused,
-        unread_partition_ms=sum(by_partition.values()) if known else None,
-        unread_partitions=_concerned(by_partition) if known else None,
-        known_partitions=len(owners.partitions) if known and whole else None,
-        unread_at_least=(not whole or bool(owners.unknown.touching(started, until))) if known else None,
-        longest_unread_ms=(by_partition[longest] if longest is not None else 0) if known else None,
-        longest_unread_partition=longest if known else None,
-        stopped_ms=_told(_stopped(owners, started, until, unread, by_partition), step) if known and whole else None,
-        pause_ms=_told(paused_ms, step) if told else None,
-        by_member=None if known else member_impact_of(timeline, started, rebalances, members_gone),
+    return Impact(
+        unread_partition_ms=sum(by_partition.values()),
+        unread_partitions=_concerned(by_partition),
+        known_partitions=len(owners.partitions) if whole else None,
+        unread_at_least=not whole or bool(owners.unknown.touching(started, until)),
+        longest_unread_ms=longest_ms,
+        longest_unread_partition=longest,
+        stopped_ms=_told(_stopped(owners, started, until, unread, by_partition), step) if whole else None,
+        pause_ms=pause_ms,
+        members=members,
+        partitions=partitions,
+        rebalances=len(rebalances),
     )
 
 
@@ -109,7 +114,7 @@ def _concerned(by_partition: Mapping[str, int]) -> int:
 
 def left_unread(unread: Sequence[UnreadSpan]) -> bool:
     """Whether some of its partitions have no reader when the logs end: then it is not over."""
-    return any(span.ended_at is None for span in unread)
+    return bool(unread) and any(span.ended_at is None for span in unread)
 
 
 def stopped_for_good(timeline: Timeline, unread: Sequence[UnreadSpan]) -> bool:

@@ -23,7 +23,10 @@ def member_impact_of(
     by_member: dict[str, int] = defaultdict(int)
     for span in spans:
         by_member[span.member] += _until(span.ended_at, told) - span.started_at
-    size = told.size_before(min([started, *(span.started_at for span in spans)]))
+    earliest = started
+    for span in spans:
+        earliest = min(earliest, span.started_at)
+    size = told.size_before(earliest)
     at_least, at_most = _stopped(timeline, told, {r.id for r in rebalances}, spans, size)
     lost = {member: ms for member, ms in by_member.items() if ms > SHORTEST_UNREAD_MS}
     if not lost and not at_most and not at_least:
@@ -43,9 +46,9 @@ def _stopped(
     timeline: Timeline, told: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
 ) -> tuple[int | None, int | None]:
     """For how long, at least and at most, nobody read anything: only eager members all stop for a rebalance."""
-    mine = [told.none_in_force[one] for one in sorted(begun & told.none_in_force.keys())]
     if size is None or timeline.mode == "server-side":
         return None, None
+    mine = [told.none_in_force[one] for one in sorted(begun) if one in told.none_in_force]
     ends = [(one, _until(one.ended_at, told)) for one in spans]
     surely_gone = _all_gone([(one.missed_at, end) for one, end in ends], told)
     gone = _all_gone([(min(one.started_at, one.from_earliest or one.started_at), end) for one, end in ends], told)
@@ -56,14 +59,14 @@ def _stopped(
     ]
     held = [(one.started_at, _until(one.ended_at, told)) for one in mine]
     # All of them may have been gone for longer than the logs show.
-    unbounded = any(span.at_least for span in spans) and len({span.member for span in spans}) >= size
+    unbounded = bool(spans) and any(one.at_least for one in spans) and len({one.member for one in spans}) >= size
     at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*gone, *held])
     return _covered([*surely_gone, *joined]) or None, at_most
 
 
 def _all_gone(absences: Iterable[Stretch], told: MemberTime) -> list[Stretch]:
     """When every member that an assignment was for was gone at once; each is gone once at a time."""
-    marks = sorted(mark for begin, end in absences for mark in ((begin, 1), (end, -1)))
+    marks = sorted([mark for begin, end in absences for mark in ((begin, 1), (end, -1))])
     found: list[Stretch] = []
     gone = 0
     for (at, step), (until, _) in pairwise(marks):

@@ -80,6 +80,8 @@ class _Verdicts:
 
     def settle(self, run: Sequence[Choices]) -> None:
         """Give all of them the cause that explains them best together."""
+        if len(run) == 1 and len(run[0]) == 1:
+            return
         shared = set.intersection(*(set(choices) for choices in run))
         best = max(sorted(shared), key=lambda cause: sum(choices[cause].odds for choices in run))
         for choices in run:

@@ -63,7 +63,7 @@ def _candidates(
 
 def _needed(answers: Answers) -> Iterator[Need]:
     for row, answer in answers:
-        if row.weight >= STRONG and type(answer) is Unobservable:
+        if type(answer) is Unobservable and row.weight >= STRONG:
             yield from answer.needs
 
 

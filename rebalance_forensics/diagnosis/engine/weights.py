@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Subject, Unobservable
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Subject, Unobservable, subject_key
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NOTHING_STATED: Mapping[Sign, Answer] = MappingProxyType({})
@@ -48,8 +48,9 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
 
 def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
     """What the signs of a hypothesis are asked about: the same as of others that are about the same."""
-    subject = hypothesis.subject()
-    return timeline.once(subject.key(), lambda: subject)
+    begin, end = hypothesis.spans()
+    question = subject_key(hypothesis.participants, hypothesis.absences, hypothesis.explains, begin, end)
+    return timeline.once(question, lambda: hypothesis.subject(begin, end))
 
 
 def answered(

@@ -40,7 +40,7 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
         narrative=(left_unclosed(timeline, slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
-            "{who}", ", ".join(c.name for c in culprits_of(timeline, tuple({a.participant: 0 for a in slow.absences})))
+            "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
         ),
         advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
         onset=min(a.at for a in beside) if unclosed else None,

@@ -72,9 +72,10 @@ def culprits_of(
     timeline: Timeline, participants: Iterable[Participant], *, as_instance: bool = False
 ) -> tuple[Culprit, ...]:
     """The culprits; when it is everybody (of more than one), the group as a single culprit."""
-    blamed = tuple(dict.fromkeys(participants))
+    blamed = tuple(participants)
     if len(blamed) == 1:
         return _alone(blamed[0], as_instance)
+    blamed = tuple(dict.fromkeys(blamed))
     known = partial(_culprits_of, timeline, blamed, as_instance=as_instance)
     return timeline.once(("culprits", blamed, as_instance), known)
 

@@ -13,9 +13,9 @@ LONGEST_STEP = 240
 EMPTY = ("", "null")
 """What Java prints for a cause that is not there."""
 SHOWN = 3
-DASHES = 4
-"""A text with fewer holds no UUID."""
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_INSIDE_UUID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
+"""Found sooner: it begins with a character that few texts have."""
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
 _SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
@@ -30,7 +30,7 @@ def what_happened(event: Event) -> str:
     text = f"{_who(event)}: {words}"
     if found:
         text = f"{text}, {found[0] if len(found) == 1 else ', '.join([*dict.fromkeys(found)][:SHOWN])}"
-    return (UUID.sub(r"\1…", text) if text.count("-") >= DASHES else text)[:LONGEST_STEP]
+    return (UUID.sub(r"\1…", text) if _INSIDE_UUID.search(text) else text)[:LONGEST_STEP]
 
 
 def _is_fencing(event: Event) -> bool:

@@ -21,8 +21,11 @@ LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
     """That others were in: the generation before these times and those that followed, as far as logged."""
     for kind in LISTING:
-        after = [timeline.of(kind).first(at + 1) for at in (times[-1], *times[:-1])]
-        told = tuple(event for event in (timeline.of(kind).last(times[0] - 1), *after) if event is not None)
+        listed = timeline.of(kind)
+        if not listed:
+            continue
+        around = [listed.last(times[0] - 1), *[listed.first(at + 1) for at in (times[-1], *times[:-1])]]
+        told = tuple([event for event in around if event is not None])
         if told:
             return told
     return ()

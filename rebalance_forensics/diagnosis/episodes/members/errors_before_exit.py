@@ -48,7 +48,8 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
     """The exceptions of one member: those of others that write to the same file are theirs."""
-    told = timeline.of(ExceptionLogged, ThreadFailed).between(begin, end)
+    thrown = timeline.of(ExceptionLogged, ThreadFailed)
+    told = thrown.between(begin, end) if thrown else ()
     return [e for e in told if participant is None or participant in throwers(timeline, e)]
 
 

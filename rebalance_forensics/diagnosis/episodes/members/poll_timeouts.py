@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
@@ -40,6 +41,12 @@ class PollTimeouts(Struct, frozen=True):
 
     absences: tuple[Absence, ...]
     shown: Shown
+    limit_told_ms: int | None = None
+    """max.poll.interval.ms, as the clients or the coordinator tell it of those that left."""
+
+    def __post_init__(self) -> None:
+        """Look for the limit once: what is said of them and what is advised both name it."""
+        force_setattr(self, "limit_told_ms", _limit_told_ms(self.absences))
 
     @property
     def lines(self) -> tuple[Event, ...]:
@@ -50,12 +57,7 @@ class PollTimeouts(Struct, frozen=True):
     @property
     def away_ms(self) -> int:
         """The longest that one of them took to come back; 0 where none did."""
-        return max((a.back_at - a.at for a in self.absences if a.back_at is not None), default=0)
-
-    @property
-    def limit_told_ms(self) -> int | None:
-        """max.poll.interval.ms, as the clients or the coordinator tell it of those that left."""
-        return _limit_told_ms(self.absences)
+        return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
 
 
 def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
@@ -110,10 +112,14 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
 
 def _limit_told_ms(group: Sequence[Absence]) -> int | None:
     """What the client says, or the coordinator: a consumer's rebalance timeout is its poll interval."""
-    lines = [e for a in group if a.participant.kind != "worker" for d in a.departures for e in d.events]
-    own = [e.limit_ms for e in lines if isinstance(e, PollTimeoutExpired)]
-    told = [e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft)]
-    return next((limit for limit in (*own, *told) if limit), None)
+    coordinators: int | None = None
+    for away in group:
+        for event in away.told if away.participant.kind != "worker" else ():
+            if isinstance(event, PollTimeoutExpired) and event.limit_ms:
+                return event.limit_ms
+            if isinstance(event, MemberLeft) and coordinators is None:
+                coordinators = event.rebalance_timeout_ms or None
+    return coordinators
 
 
 def _another_process(timeline: Timeline, away: Absence) -> bool:
