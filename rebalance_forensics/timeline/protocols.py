@@ -87,6 +87,10 @@ _TELLING = frozenset({
 })  # fmt: skip
 
 
+_OF_CLASSIC = frozenset({GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded})
+"""Lines of the classic protocol alone."""
+
+
 def protocol_of(event: Event) -> Protocol | None:
     """The protocol that a line belongs to, where it tells."""
     match event:
@@ -112,7 +116,11 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     terms: list[ProtocolTerm] = []
     mixed = any(isinstance(e, GroupConverted) for e in events)
     for event in events:
-        protocol = protocol_of(event) if type(event) in _TELLING else None
+        kind_of_line = type(event)
+        if kind_of_line in _OF_CLASSIC:
+            protocol: Protocol | None = "classic"
+        else:
+            protocol = protocol_of(event) if kind_of_line in _TELLING else None
         if protocol == "consumer" and kind in ("share", "streams"):
             protocol = kind
         if protocol is None or (terms and terms[-1].protocol == protocol):

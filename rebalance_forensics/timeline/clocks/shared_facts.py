@@ -15,6 +15,9 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 
+_TOLD = frozenset({GenerationStabilized, AssignmentReceived, MemberIdIssued, TargetAssignmentComputed, MemberLeft})
+"""What coordinators log of them."""
+
 
 class SharedFacts:
     """When the reference clock saw facts that clients also report; the first time counts."""
@@ -32,6 +35,8 @@ def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
     """What coordinators logged, each event with its time."""
     facts = SharedFacts()
     for event, at in stamped:
+        if type(event) not in _TOLD:
+            continue
         match event:
             case GenerationStabilized(generation=n):
                 facts.add(("joined", n), at)

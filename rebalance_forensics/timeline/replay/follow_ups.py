@@ -27,6 +27,8 @@ from rebalance_forensics.timeline.windows import (
 )
 
 REJOINS = ("member-rejoined", "leader-rejoined")
+NO_REASON = (None, "", "not provided")
+"""What a coordinator prints for a client that gives none (KIP-800)."""
 _Places = Mapping[str, tuple[int, int]]
 """By log, where one of its lines stands: its time and its offset."""
 
@@ -46,16 +48,26 @@ class _Asked(Struct, frozen=True):
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
     """The same rebalances, each with the kind of follow-up that it is, if any."""
     said = merged(lines.own.telling(*TELLING), lines.around.telling(*TELLING))
-    told: InTime[Event] = InTime((e for e in said if e.at is not None), time_of)
+    timed = [e for e in said if e.at is not None]
+    opened: InTime[RebalanceStarted] = InTime((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
+    told: InTime[Event] = InTime((e for e in timed if not _is_wordless(e)), time_of)
     assigned = InTime((e for e in told if isinstance(e, WorkerAssigned)), time_of)
     joined = _joined_by_generation(lines)
     found = []
     previous: Rebalance | None = None
     for rebalance in rebalances:
-        kind = _followup(told, assigned, joined, previous, rebalance, mode)
-        found.append(replace(rebalance, followup=kind))
+        if previous is None and _opened_before(opened, rebalance):
+            kind = rebalance.followup
+        else:
+            kind = _followup(told, assigned, joined, previous, rebalance, mode)
+        found.append(rebalance if kind == rebalance.followup else replace(rebalance, followup=kind))
         previous = rebalance
     return tuple(found)
+
+
+def _is_wordless(event: Event) -> bool:
+    """Whether it says that a rebalance began, and nothing of what a client wanted."""
+    return isinstance(event, RebalanceStarted) and event.client_reason in NO_REASON
 
 
 def _followup(
@@ -66,7 +78,7 @@ def _followup(
     rebalance: Rebalance,
     mode: RebalanceMode,
 ) -> str | None:
-    if rebalance.followup is not None or (previous is None and _opened_before(told, rebalance)):
+    if rebalance.followup is not None:
         return rebalance.followup
     since = previous.ended_at() if previous else rebalance.started_at - DELAY_ENDS_MS
     since, until = min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
@@ -100,12 +112,11 @@ def _place(event: Event) -> tuple[int, int]:
     return time_of(event), event.origin.byte_offset
 
 
-def _opened_before(told: InTime[Event], rebalance: Rebalance) -> bool:
+def _opened_before(opened: InTime[RebalanceStarted], rebalance: Rebalance) -> bool:
     """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
     if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
         return False
-    later = told.between(rebalance.started_at, rebalance.started_at + FOLLOW_UP_MS)
-    return any(isinstance(e, RebalanceStarted) for e in later)
+    return opened.any_between(rebalance.started_at, rebalance.started_at + FOLLOW_UP_MS)
 
 
 def _hand_over(assigned: InTime[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
@@ -119,8 +130,7 @@ def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None
     """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
     opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
     wordless = bool(opened) and all(
-        e.trigger in REJOINS and e.client_reason in (None, "", "not provided") and e.state in (None, "Stable")
-        for e in opened
+        e.trigger in REJOINS and e.client_reason in NO_REASON and e.state in (None, "Stable") for e in opened
     )
     at_once = (
         previous.completed_at is not None

@@ -51,31 +51,32 @@ class Slot:
 
     def started_at(self) -> int | None:
         """When the join phase opened, as the coordinator or else the first member tells."""
+        if len(self.prepared) == 1:
+            return self.prepared[0].at
         if self.prepared:
             return min([p.at for p in self.prepared if p.at is not None])
-        return min(self.join_starts.values(), default=None)
+        return min(self.join_starts.values()) if self.join_starts else None
 
     def stabilized_at(self) -> int | None:
         """When the generation was created."""
         if self.stabilized is not None:
             return self.stabilized.at
-        return min(self.join_times, default=None)
+        return min(self.join_times) if self.join_times else None
 
     def completed_at(self) -> int | None:
         """When the assignment arrived."""
         if self.received is not None:
             return self.received.at
-        return min(self.sync_times, default=None)
+        return min(self.sync_times) if self.sync_times else None
 
     def first_at(self) -> int:
         """Its first known instant."""
-        known = [
-            self.started_at(),
-            self.stabilized_at(),
-            self.completed_at(),
-            self.emptied.at if self.emptied else None,
-        ]
-        return min([t for t in known if t is not None], default=0)
+        first: int | None = None
+        emptied_at = self.emptied.at if self.emptied is not None else None
+        for at in (self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at):
+            if at is not None and (first is None or at < first):
+                first = at
+        return 0 if first is None else first
 
 
 class Generations:
@@ -219,8 +220,11 @@ def members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
     """Clients of other names that took a static member's place: they are given its assignment in this generation."""
-    clients, instances = {m.client_id for m in members}, {m.instance_id for m in members if m.instance_id}
-    joined = (_member(m, participant, m) for m, participant in slot.joined.items()) if instances else ()
+    instances = {m.instance_id for m in members if m.instance_id}
+    if not instances:
+        return set()
+    clients = {m.client_id for m in members}
+    joined = (_member(m, participant, m) for m, participant in slot.joined.items())
     return {m for m in joined if m.instance_id in instances and m.client_id not in clients}
 
 

@@ -11,9 +11,13 @@ from itertools import takewhile
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
-from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
+from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
+
+COUNTING = (GenerationStabilized, AssignmentReceived)
+"""They count members: nobody comes or goes by them whom no other line names."""
+_NAMING = (MemberIdIssued, MemberJoined)
 
 
 class Headcount:
@@ -26,13 +30,12 @@ class Headcount:
 
     def hear(self, event: Event) -> None:
         """Learn whether newcomers are named, and how many members there were."""
-        match event:
-            case MemberIdIssued() | MemberJoined():
-                self._names_everybody = True
-            case GroupEmptied():
-                self._size, self._at = 0, event.at or 0
-            case GenerationStabilized():
-                self._size, self._at = event.member_count, event.at or 0
+        if isinstance(event, GenerationStabilized):
+            self._size, self._at = event.member_count, event.at or 0
+        elif isinstance(event, GroupEmptied):
+            self._size, self._at = 0, event.at or 0
+        elif isinstance(event, _NAMING):
+            self._names_everybody = True
 
     def back_unannounced(
         self, event: GenerationStabilized, departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]

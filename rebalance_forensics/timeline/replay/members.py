@@ -10,6 +10,8 @@ from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 
+_OF_EPOCHS = (MemberTransitioned, MemberJoined)
+
 
 class Members(dict[str, Participant]):
     """Member id -> participant; changed by item only."""
@@ -23,11 +25,12 @@ class Members(dict[str, Participant]):
 
     def heard(self, event: Event) -> None:
         """Learn who asks, and who has been heard."""
-        match event:
-            case MemberTransitioned(after="JOINING", member=str(member)):
-                self.asking.add(member)
-            case MemberTransitioned(member=str(member)) | MemberJoined(member=str(member)):
-                self.asking.discard(member)
+        if not isinstance(event, _OF_EPOCHS) or event.member is None:
+            return
+        if isinstance(event, MemberTransitioned) and event.after == "JOINING":
+            self.asking.add(event.member)
+        else:
+            self.asking.discard(event.member)
 
     def of(self, participant: Participant | None) -> list[str]:
         """The ids of one participant, oldest first."""

@@ -42,6 +42,7 @@ from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
+from rebalance_forensics.timeline.replay.headcount import COUNTING
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled, was_refused
@@ -101,6 +102,8 @@ class Lives(Register):
         self._counted(event)
         for loaded in self._loaded.hear(event, self._gone):
             self._is_in(loaded.member, loaded)
+        if isinstance(event, COUNTING):
+            return
         match event:
             case MemberIdIssued() | MemberJoined():
                 self._coordinator_took_in(event, event.member)
@@ -308,12 +311,10 @@ class Lives(Register):
             return
         if isinstance(event, PartitionsRevoked) and member in self._gone:
             return  # a session that ends late, as of a process that was stopped
-        known = self._known_as.get((participant, event.speaker.client_id))
-        self._known_as[participant, event.speaker.client_id] = member
-        gone = self._last_departure.get(participant)
+        known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
         renewed = known is not None and known != member and not known.startswith("?")
-        if self._fresh_start(participant, event) is not None or (gone is not None and gone.returned is None) or renewed:
-            self._arrived(member, event, asked=self._asked(participant, event.speaker.client_id))
+        if self._fresh_start(participant, event) is not None or (left is not None and left.returned is None) or renewed:
+            self._arrived(member, event, asked=asked)
         else:
             self._is_in(member, event)
 
