@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
+from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import never_left, was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
@@ -69,6 +70,7 @@ class Register:
         self._starts = InTime(starts)
         self._empty = True
         self._headcount = Headcount()
+        self._loaded = LoadedMembers()
         self.nameless = NamelessNewcomers()
 
     def name_newcomers(self, now: int | None = None) -> None:
@@ -83,6 +85,8 @@ class Register:
             for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
                 self._came_back_unseen(gone, event)
         self._headcount.hear(event)
+        for loaded in self._loaded.hear(event, self._gone):
+            self._is_in(loaded.member, loaded)
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
         """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""

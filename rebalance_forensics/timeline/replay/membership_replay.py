@@ -44,7 +44,6 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import COUNTING
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
-from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled, was_refused
 from rebalance_forensics.timeline.replay.membership import Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
@@ -64,7 +63,6 @@ class Lives(Register):
         self._begins = {id(s.events[0]): s for s in starts}
         self._away: dict[Participant, tuple[str, Event]] = {}
         self._epoch = 0
-        self._loaded = LoadedMembers()
 
     def miss(self, missed: Missed) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
@@ -100,8 +98,6 @@ class Lives(Register):
         if start is not None:
             self._started_anew(start, event)
         self._counted(event)
-        for loaded in self._loaded.hear(event, self._gone):
-            self._is_in(loaded.member, loaded)
         if isinstance(event, COUNTING):
             return
         match event:
