@@ -11,17 +11,20 @@ from rebalance_forensics.timeline.model import CoordinatorTerm
 
 def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
     """The brokers in order; a discovery by a client counts where no broker's own line tells otherwise."""
-    seen: list[tuple[int, str, int]] = []
+    seen: list[tuple[int, str]] = []
+    speaker, last = None, None
     for event in events:
+        if event.speaker is speaker and not isinstance(event, GroupUnloaded):
+            continue  # the one that spoke last, for the group as before
         broker = _broker(event)
         if broker is None or event.at is None:
             continue
-        if seen and seen[-1][1] == broker:
-            seen[-1] = (seen[-1][0], broker, event.at)
-        else:
-            seen.append((event.at, broker, event.at))
+        speaker = event.speaker if event.speaker.role == "broker" and event.group is not None else None
+        if broker != last:
+            seen.append((event.at, broker))
+            last = broker
     terms = []
-    for index, (start, broker, _) in enumerate(seen):
+    for index, (start, broker) in enumerate(seen):
         end = seen[index + 1][0] if index + 1 < len(seen) else None
         terms.append(CoordinatorTerm(broker=broker, started_at=start, ended_at=end))
     return tuple(terms)

@@ -89,23 +89,21 @@ class Timeline:
     @property
     def events(self) -> list[Event]:
         """Everything, oldest first; `of` looks into it without putting it together."""
-        return self.once("events", lambda: list(merged(self.own, self.around)))
+        return self.remembered(_everything)
 
     @property
     def first(self) -> int:
         """When the group's own lines begin."""
-        return self.once("first", lambda: next((e.at for e in self.own if e.group is not None and e.at), 0))
+        return self.remembered(_begin)
 
     def measured(self, ms: int) -> int | None:
         """A length between two of its lines, as they tell it; None where they have no times, only an order."""
-        return ms if self.once("timed", lambda: is_timed(self.first)) else None
+        return ms if self.remembered(_has_times) else None
 
     @property
     def last(self) -> int:
         """The last instant any of its logs shows."""
-        return self.once(
-            "last", lambda: max((time_of(told[-1]) for told in (self.own, self.around) if told), default=0)
-        )
+        return self.remembered(_end)
 
     @property
     def has_coordinator_log(self) -> bool:
@@ -115,10 +113,7 @@ class Timeline:
     @property
     def said_of_it_by_brokers(self) -> InTime[Event]:
         """What its coordinators say of this group; the log of an authorizer is another."""
-        told = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
-        return self.once(
-            "said by brokers", lambda: InTime((e for e in told if not isinstance(e, AccessDenied)), time_of)
-        )
+        return self.remembered(_said_by_brokers)
 
     def of(self, *kinds: type[E]) -> InTime[E]:
         """The events of these types."""
@@ -158,21 +153,55 @@ class Timeline:
 
     def ended_by(self, arrival: Arrival) -> Departure | None:
         """The departure that an arrival ends."""
-        return self.once("departures by id", lambda: {d.id: d for d in self.departures}).get(arrival.after or "")
+        return self.remembered(_departures_by_id).get(arrival.after or "")
 
     def members(self) -> list[Participant]:
         """Everybody who was ever a member."""
-        return self.once("members", self._members)
-
-    def _members(self) -> list[Participant]:
-        members = {a.participant for a in self.arrivals} | {d.participant for d in self.departures}
-        members |= {r.participant for r in self.returns}
-        known = {m.member_id for g in self.generations for m in g.members if m.member_id}
-        known |= {e.member for e in self.of(JoinReported) if e.member}
-        return [a for a in self.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]
+        return self.remembered(_members)
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, InTime[E]]:
         found: dict[Participant | None, list[E]] = defaultdict(list)
         for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.telling(*kinds):
             found[self.participants.of_speaker(event)].append(event)
         return {participant: InTime(said, time_of, ordered=True) for participant, said in found.items()}
+
+
+def _everything(timeline: Timeline) -> list[Event]:
+    return list(merged(timeline.own, timeline.around))
+
+
+def _begin(timeline: Timeline) -> int:
+    return next((e.at for e in timeline.own if e.group is not None and e.at), 0)
+
+
+def _end(timeline: Timeline) -> int:
+    return max((time_of(told[-1]) for told in (timeline.own, timeline.around) if told), default=0)
+
+
+def _has_times(timeline: Timeline) -> bool:
+    return is_timed(timeline.first)
+
+
+def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+    told = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
+    return InTime((e for e in told if not isinstance(e, AccessDenied)), time_of, ordered=True)
+
+
+def _departures_by_id(timeline: Timeline) -> dict[str, Departure]:
+    return {departure.id: departure for departure in timeline.departures}
+
+
+def _members(timeline: Timeline) -> list[Participant]:
+    members = {a.participant for a in timeline.arrivals} | {d.participant for d in timeline.departures}
+    members |= {r.participant for r in timeline.returns}
+    known = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
+    known |= {e.member for e in timeline.of(JoinReported) if e.member}
+    return [a for a in timeline.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]
+
+
+def _kinds(timeline: Timeline) -> frozenset[type[Event | Fact]]:
+    facts: tuple[InTime[Any], ...] = (
+        timeline.departures, timeline.arrivals, timeline.returns, timeline.requests, timeline.stops,
+        timeline.rebalances,
+    )  # fmt: skip
+    return frozenset((*timeline.own.kinds, *timeline.around.kinds, *(type(told[0]) for told in facts if told)))

@@ -103,7 +103,7 @@ class Lasting(InTime[T]):
         """The same, by their places in the list."""
         if not self:
             return []
-        found = self._open[: bisect_left(self._open, bisect_right(self.times, end))]
+        found = self._open[: bisect_left(self._open, bisect_right(self.times, end))] if self._open else []
         ends = self._ends
         for longest, begins, places in self._by_length:
             for some in range(bisect_left(begins, begin - longest), bisect_right(begins, end)):

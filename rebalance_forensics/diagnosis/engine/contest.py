@@ -45,8 +45,9 @@ def contest(weighed: Iterable[Weighed], brings: Brings) -> Outcome:
 
 
 def _best_first(one: Weighed) -> tuple[object, ...]:
-    names = tuple(c.name for c in one.hypothesis.culprits)
-    return -one.odds, -len(one.hypothesis.explains), one.hypothesis.started_at(), one.cause, names
+    hypothesis = one.hypothesis
+    names = tuple([culprit.name for culprit in hypothesis.culprits])
+    return -one.odds, -len(hypothesis.explains), hypothesis.started_at(), one.cause, names
 
 
 def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterator[Weighed]:
@@ -67,15 +68,15 @@ def _with_what_brings_it(
     if id(one) in done:
         return
     done.add(id(one))
-    deeper = {id(w): w for f in _core(one) for w in accounting[f.id] if _may_bring(w, one, brings)}
+    cause, odds = one.cause, min(one.odds, WEAK)  # a bare guess does not take in what the lines say clearly
+    deeper: dict[int, Weighed] = {}
+    for fact in _core(one):
+        for other in accounting[fact.id]:
+            if cause in brings[other.cause] and other.odds >= odds:
+                deeper[id(other)] = other
     for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
         yield from _with_what_brings_it(other, accounting, brings, done)
     yield one
-
-
-def _may_bring(deeper: Weighed, one: Weighed, brings: Brings) -> bool:
-    """Whether one may follow from the other: a bare guess does not take in what the lines say clearly."""
-    return one.cause in brings[deeper.cause] and deeper.odds >= min(one.odds, WEAK)
 
 
 def _core(one: Weighed) -> tuple[Fact, ...]:
@@ -128,7 +129,10 @@ def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | N
     The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
     """
     core = _core(one)
-    found = Counter(w for f in core if (w := outcome.explains.get(f.id)) and one.cause in brings[w.cause])
+    bringing = [w for f in core if (w := outcome.explains.get(f.id)) and one.cause in brings[w.cause]]
+    if not bringing:
+        return None
+    found = Counter(bringing)
     blamed = {c.name for w in found for c in w.hypothesis.culprits}
     if 2 * found.total() <= len(core) or not {c.name for c in one.hypothesis.culprits} <= blamed:
         return None

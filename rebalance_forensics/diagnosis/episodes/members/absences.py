@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -309,9 +308,8 @@ def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
 
 
 def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
-    """Where in their list the rebalances stand that go on then: one loss is put down to many causes."""
-    found = partial(timeline.rebalances.places_touching, at - SAME_STEP_MS, at + slack_ms)
-    return timeline.once(("rebalances around", at, slack_ms), found)
+    """Where in their list the rebalances stand that go on then."""
+    return timeline.rebalances.places_touching(at - SAME_STEP_MS, at + slack_ms)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -50,11 +50,7 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 
 def born_with_the_group(timeline: Timeline) -> frozenset[str]:
     """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
-    return timeline.remembered(_born_with_the_group)
-
-
-def _born_with_the_group(timeline: Timeline) -> frozenset[str]:
-    return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
+    return timeline.once("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
 
 
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -127,9 +123,13 @@ def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
 
 def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
     """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
-    ends = [max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)]
-    end = max((at for at in ends if at < first.at), default=None)
-    return end is not None and not timeline.arrivals.any_between(end + 1, first.at - 1)
+    ends = timeline.remembered(_ends_of_shutdowns)
+    place = bisect_left(ends, first.at)
+    return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
+
+
+def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
+    return sorted([max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)])
 
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:

@@ -20,6 +20,7 @@ from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
 SINK_CLIENTS = "connector-consumer-"
 """What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
 
+_FAILING = (ExceptionLogged, ThreadFailed, WorkChanged)
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|not found in the cached metadata", re.IGNORECASE
 )
@@ -28,6 +29,8 @@ _OF_A_CONNECTION = re.compile(
 
 def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     """The errors that the member's own log shows just before it closed, nearest first."""
+    if not timeline.shows_any(_FAILING):
+        return []
     begin = away.stop.at if away.stop is not None else away.at
     since, until = begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
@@ -48,8 +51,7 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
     """The exceptions of one member: those of others that write to the same file are theirs."""
-    thrown = timeline.of(ExceptionLogged, ThreadFailed)
-    told = thrown.between(begin, end) if thrown else ()
+    told = timeline.of(ExceptionLogged, ThreadFailed).between(begin, end)
     return [e for e in told if participant is None or participant in throwers(timeline, e)]
 
 

@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
+_BETWEEN = re.compile(r"[-._]")
 _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 
@@ -84,6 +85,6 @@ def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Participant, at: i
 def deployment_of(name: str) -> str | None:
     """The word a name begins with, as all names of one deployment do; generated ids tell none."""
     word = _DEPLOYMENT.match(name)
-    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(re.split(r"[-._]", name)[0]):
+    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_BETWEEN.split(name, 1)[0]):
         return None
     return word[0].lower()
