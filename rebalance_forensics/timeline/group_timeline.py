@@ -124,6 +124,8 @@ class Timeline:
         return found
 
     def _telling(self, kinds: tuple[type[E], ...]) -> InTime[E]:
+        if not self.shows_any(kinds):
+            return NOTHING
         own, around = self.own.telling(*kinds), self.around.telling(*kinds)
         return InTime(merged(own, around), time_of) if own and around else own or around
 

@@ -21,6 +21,7 @@ class InTime(list[T]):
         """`ordered` things are in time order already, as is whatever was picked from such a list."""
         super().__init__(things if ordered else sorted(things, key=at))
         self._at = at
+        self._of: dict[object, InTime[T]] | None = None
 
     @cached_property
     def times(self) -> list[int]:
@@ -75,9 +76,11 @@ class InTime(list[T]):
 
     def of(self, participant: object) -> InTime[T]:
         """Those of one participant."""
-        return self._by_participant.get(participant, NOTHING)
+        known = self._of
+        if known is None:
+            known = self._of = self._by_participant()
+        return known.get(participant, NOTHING)
 
-    @cached_property
     def _by_participant(self) -> dict[object, InTime[T]]:
         found: dict[object, list[T]] = defaultdict(list)
         for thing in self:

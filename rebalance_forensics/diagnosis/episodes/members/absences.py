@@ -276,6 +276,8 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBALANCE_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
     known = timeline.rebalances
+    if not known:
+        return ()
     places: set[int] = set()
     for fact in facts:
         places.update(_places_around(timeline, fact_at(fact), slack_ms))
