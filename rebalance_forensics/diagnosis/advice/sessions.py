@@ -58,11 +58,16 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
-    unheard = _unheard_ms(timeline, absence)
+    away = _away_ms(absence)
+    return timeline.once(("after a pause", away), lambda: _after_pause(timeline, away))
+
+
+def _after_pause(timeline: Timeline, away: int | None) -> tuple[Advice, ...]:
+    unheard = _unheard_ms(timeline, away)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"The coordinator received no heartbeat from it {_unheard(timeline, absence)}; "
+            why=f"The coordinator received no heartbeat from it {_unheard(timeline, away)}; "
             f"the session timeout is {session_in_words(timeline)}.",
         ),
         Advice(
@@ -78,18 +83,23 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
-    unheard, session = _unheard_ms(timeline, absence), session_timeout_ms(timeline)
+    session, away = session_timeout_ms(timeline), _away_ms(absence)
     lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
+    return timeline.once(("after an outage", away, logged), lambda: _after_outage(timeline, away, logged))
+
+
+def _after_outage(timeline: Timeline, away: int | None, logged: str) -> tuple[Advice, ...]:
+    unheard = _unheard_ms(timeline, away)
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"The coordinator received no heartbeat from it {_unheard(timeline, absence)}{logged}.",
+        why=f"The coordinator received no heartbeat from it {_unheard(timeline, away)}{logged}.",
     )
-    if absence.back_at is None:
+    if away is None:
         return (check,)
     patience = Advice(
         action=f"{_raise_above(timeline, unheard)} to ride out such outages.",
@@ -106,17 +116,22 @@ def _raise_above(timeline: Timeline, unheard: int | None) -> str:
     return f"Raise {session_setting(timeline)} {enough}"
 
 
-def _unheard_ms(timeline: Timeline, absence: Absence) -> int | None:
+def _away_ms(absence: Absence) -> int | None:
+    """From when the group lost it to its return, 0 for one that had joined anew before; None where it is not back."""
+    return None if absence.back_at is None else max(absence.back_at - absence.at, 0)
+
+
+def _unheard_ms(timeline: Timeline, away: int | None) -> int | None:
     """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
-    session, back_after = session_known_ms(timeline), max((absence.back_at or 0) - absence.at, 0)
+    session, back_after = session_known_ms(timeline), away or 0
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 
-def _unheard(timeline: Timeline, absence: Absence) -> str:
+def _unheard(timeline: Timeline, away: int | None) -> str:
     """The same as the end of a sentence."""
-    if (unheard := _unheard_ms(timeline, absence)) is not None:
-        return f"for {'at least' if absence.back_at is None else 'about'} {seconds(unheard)}"
-    back_after = timeline.measured(max((absence.back_at or 0) - absence.at, 0))
+    if (unheard := _unheard_ms(timeline, away)) is not None:
+        return f"for {'at least' if away is None else 'about'} {seconds(unheard)}"
+    back_after = timeline.measured(away or 0)
     return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"
 
 

@@ -35,11 +35,15 @@ class Rival(Struct, frozen=True):
 
 def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tuple[Rival, ...]]:
     """How sure the verdict of an incident is, and who competes with it."""
-    best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
+    best = findings[0]
+    if len(findings) > 1:
+        best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
     others: dict[str, list[Weighed]] = defaultdict(list)
     for one in findings:
         for rival in outcome.rivals.get(one, ()):
             others[rival.cause].append(rival)
+    if not others:
+        return confidences((best.odds,))[0], ()
     ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))
     sure, *less = confidences((best.odds, *[max([w.odds for w in told]) for _, told in ordered]))
     found = (

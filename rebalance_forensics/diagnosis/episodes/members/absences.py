@@ -90,15 +90,16 @@ def only_listed(fact: Arrival | Departure) -> bool:
     return bool(fact.events) and all(isinstance(e, AssignmentComputed) for e in fact.events)
 
 
-def absences(timeline: Timeline, whys: Iterable[str]) -> list[Absence]:
+def absences(timeline: Timeline, whys: tuple[str, ...]) -> list[Absence]:
     """Each participant's absences by departures of these kinds, oldest first."""
-    wanted = frozenset(whys)
-    return list(timeline.once(("absences", wanted), lambda: _absences(timeline, wanted)))
+    return list(timeline.once(("absences", whys), lambda: _absences(timeline, whys)))
 
 
-def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
+def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
+    if timeline.remembered(_whys).isdisjoint(wanted):
+        return []
     found = []
-    ends = timeline.remembered(_ends_of_lives) if timeline.departures else {}
+    ends = timeline.remembered(_ends_of_lives)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
             gone = [d for d in group if d.why in wanted]
@@ -108,6 +109,11 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
             before = groups[index - 1][-1].at if index else None
             found.append(_away(timeline, participant, gone, before, until))
     return sorted(found, key=lambda a: (a.at, a.participant.name))
+
+
+def _whys(timeline: Timeline) -> frozenset[str]:
+    """How anybody went."""
+    return frozenset(departure.why for departure in timeline.departures)
 
 
 def _ends_of_lives(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
