@@ -104,7 +104,7 @@ class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
 SignAnswer = Literal["present", "absent", "unobservable"]
 
 
-class SignRow(Struct, frozen=True, kw_only=True, gc=False):
+class SignRow(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
     """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
 
     sign: str

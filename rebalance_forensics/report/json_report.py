@@ -15,7 +15,6 @@ from rebalance_forensics.diagnosis.model import (
     RuledOut,
     Saving,
     SearchedLog,
-    SignAnswer,
     SignRow,
     WhatIf,
     WouldDecide,
@@ -218,16 +217,16 @@ def _would_decide(one: WouldDecide) -> Document:
 
 
 def _sign(row: SignRow) -> Document:
-    return _quoting(row) if row.evidence or row.looked_in else _bare(row.sign, row.says, row.answer, row.weighs)
+    return _told(row) if row.evidence or row.looked_in else _bare(row)
 
 
 @lru_cache(maxsize=1 << 12)
-def _bare(sign: str, says: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> Document:
+def _bare(row: SignRow) -> Document:
     """A row without a line or a log of its own: a busy cluster has a million, of a few hundred kinds."""
-    return _quoting(SignRow(sign=sign, says=says, answer=answer, weighs=weighs))
+    return _told(row)
 
 
-def _quoting(row: SignRow) -> Document:
+def _told(row: SignRow) -> Document:
     return {
         "sign": row.sign,
         "says": row.says,

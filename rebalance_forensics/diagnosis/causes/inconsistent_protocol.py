@@ -9,12 +9,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_fo
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
 from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixtures
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.rejections import (
-    MIGRATION_REFUSED,
-    REJECTED,
-    about_refused_migration,
-    about_rejection,
-)
+from rebalance_forensics.diagnosis.proposals import rejections as refusals
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
@@ -23,7 +18,7 @@ NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("Incons
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors, or whose group protocol, the group does not accept."""
     for rejection in rejections(timeline, NOTHING_IN_COMMON):
-        yield about_rejection(
+        yield refusals.about_rejection(
             timeline,
             rejection,
             narrative=(
@@ -31,7 +26,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             ),
             advice=share_an_assignor(rejection.events),
         )
-    yield from (about_refused_migration(timeline, mixture) for mixture in mixtures(timeline))
+    yield from (refusals.about_refused_migration(timeline, mixture) for mixture in mixtures(timeline))
 
 
 CAUSE = Cause(
@@ -52,7 +47,7 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     told_by=(*REJECTING, *MIXING),
-    signs=(speaks_for(REJECTED, DECISIVE + WEAK), speaks_for(MIGRATION_REFUSED, DECISIVE + WEAK)),
+    signs=(speaks_for(refusals.REJECTED, DECISIVE + WEAK), speaks_for(refusals.MIGRATION_REFUSED, DECISIVE + WEAK)),
     brings=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),
     settings=("partition.assignment.strategy", "group.protocol", "group.consumer.migration.policy"),

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.episodes.members import static_returns as returns
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.members.static_returns import (
-    RETURNING,
-    around_returns,
-    joins_of,
-    static_returns,
-)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
@@ -24,17 +19,17 @@ SAME_GENERATION = stated("same-generation-again", present="a new process joined 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Static members replaced by themselves, told by the coordinator or by a rejoin of the same generation."""
-    for group in static_returns(timeline):
+    for group in returns.static_returns(timeline):
         participants = tuple(dict.fromkeys(r.participant for r in group))
         lines = distinct_events(e for r in group for e in r.events)
         replaced = any(isinstance(r.fact, StaticReturn) for r in group)
         who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
         yield Hypothesis(
             because=lines,
-            circumstances=joins_of(timeline, group),
+            circumstances=returns.joins_of(timeline, group),
             culprits=culprits_of(timeline, participants, as_instance=True),
             severity="info",
-            brings=around_returns(timeline, group),
+            brings=returns.around_returns(timeline, group),
             participants=participants,
             answers={REPLACED if replaced else SAME_GENERATION: Present(lines)},
             explains=tuple(r.fact for r in group if r.fact is not None),
@@ -55,7 +50,7 @@ CAUSE = Cause(
     remedy="Nothing to do: this is what static membership is for.",
     usual="planned",
     propose=propose,
-    told_by=RETURNING,
+    told_by=returns.RETURNS,
     signs=(speaks_for(REPLACED, DECISIVE + WEAK), speaks_for(SAME_GENERATION, DECISIVE)),
     brings=("rolling-restart", "scale-out", "member-left", "static-member-expired"),
     lookalikes=("static-member-fenced", "rolling-restart"),

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import (
-    TELLING,
-    missing_source_topics,
-    shutdown_asked,
-)
+from rebalance_forensics.diagnosis.episodes.members import streams_shutdowns as ends
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import applications
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -17,8 +13,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """The instance whose handler asked, or whose leader found source topics missing."""
-    asked = shutdown_asked(timeline)
-    missing = missing_source_topics(timeline) if asked is None else None
+    asked = ends.shutdown_asked(timeline)
+    missing = ends.missing_source_topics(timeline) if asked is None else None
     if asked is not None:
         yield applications.about_shutdown_asked(timeline, asked)
     if missing is not None:
@@ -38,7 +34,7 @@ CAUSE = Cause(
     remedy="Fix the exception or create the topics; restart all instances.",
     usual="fault",
     propose=propose,
-    told_by=TELLING,
+    told_by=ends.ENDING,
     signs=(
         speaks_for(applications.SHUTDOWN_REQUESTED, DECISIVE + WEAK),
         speaks_for(applications.REJOINED_TO_SHUT_DOWN, DECISIVE),

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
-RETURNING = (StaticReturn, JoinSucceeded)
+RETURNS = (StaticReturn, JoinSucceeded)
 """What may tell of a return."""
 
 

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.windows import (
     TOPICS_MISSED_MS,
 )
 
-TELLING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
+ENDING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
 """What may tell that an application stops as a whole."""
 
 

@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
-_NUMBER, _DIGIT = re.compile(r"\d+$"), re.compile(r"\d")
+_NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
 
 
 class Intruders(Struct, frozen=True):
