@@ -55,6 +55,7 @@ DEFAULTS = {
 """What Kafka's own clients and brokers have unless set."""
 EXACT_SHARE = 0.03
 """Timers of long settings fire within this share of them."""
+_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": SCHEDULED}
 _WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
 _CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
 
@@ -161,9 +162,12 @@ def _evenly(gaps: Sequence[int]) -> list[bool]:
     after = _last_long(gaps[::-1])[::-1]
     found = []
     for index, gap in enumerate(gaps):
-        beside = {*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index]}
+        if gap < SHORTEST_RHYTHM_MS:
+            found.append(False)
+            continue
+        beside = (*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index])
         near = max(ON_TIME_MS, round(gap * EXACT_SHARE))
-        found.append(gap >= SHORTEST_RHYTHM_MS and any(o is not None and abs(o - gap) <= near for o in beside))
+        found.append(any(o is not None and abs(o - gap) <= near for o in beside))
     return found
 
 
@@ -191,7 +195,7 @@ def _told(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> Spa
 
 
 def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    setting = {"probing": PROBING, "connect-delayed": SCHEDULED}.get(after.followup or "")
+    setting = _OF_FOLLOW_UPS.get(after.followup)
     if setting is None:
         return
     for mark in _marks(before):
@@ -255,5 +259,8 @@ def _of_kind(timeline: Timeline) -> tuple[str, ...]:
 
 def _marks(before: Round) -> list[int]:
     """Instants of the round before from which a timer may have run, the latest first."""
-    told = (before.completed_at, before.stabilized_at, before.started_at)
-    return list(dict.fromkeys(at for at in told if at is not None))
+    marks: list[int] = []
+    for at in (before.completed_at, before.stabilized_at, before.started_at):
+        if at is not None and at not in marks:
+            marks.append(at)
+    return marks
