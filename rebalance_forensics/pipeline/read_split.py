@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.lines.line_counts import Times
+from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.records.splits import Split
@@ -82,44 +82,76 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
     """The typed events of the split; whatever else its records are is counted."""
-    profile, path = split.profile, split.file.path
-    pasted = profile.document == PASTE
-    cluster, known = reading.cluster_of(path), _Remembered(catalog, pasted=pasted)
-    records = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
+    pasted = split.profile.document == PASTE
+    known = _Remembered(catalog, pasted=pasted)
+    telling = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
+    batches = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
     if not split.is_part:
-        records = marked_if_torn(records)
-    mentions, component_here = Mentions(), profile.component_of(None)
-    for record in known.in_doubt_last(records) if pasted else records:
-        try:
-            match, host = known.match(record), record.host or profile.host
-            component = component_here if record.host is None else profile.component_of(record.host)
-            if match is None or _names_no_exception(match):
-                # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
-                merged = pasted or (component == "broker" and profile.shows_members)
-                thrown = exception_in(record, None if merged else component)
-                match, component = thrown or match, None if merged and thrown is not None else component
-            if match is None:
-                mention = None
-                if pasted or not mentions.is_told or record.message.endswith(LEFT_OUT):
-                    mention = named_by_prefix(record, cluster=cluster, host=host, component=component)
-                mentions.note(mention)
-                tally.unknown(record, catalog, pasted=pasted, names_group=mention is not None)
+        batches = marked_if_torn(batches)
+    for batch in known.in_doubt_last(batches) if pasted else batches:
+        yield from telling.events(batch, known.matches(batch))
+    if not split.is_part:
+        yield from telling.mentions.left()
+
+
+class _Telling:
+    """What the records of one split tell."""
+
+    def __init__(
+        self, profile: FileProfile, catalog: Catalog, cluster: str, counts: SplitCounts, tally: _Tally
+    ) -> None:
+        self._profile = profile
+        self._catalog = catalog
+        self._cluster = cluster
+        self._counts = counts
+        self._tally = tally
+        self._pasted = profile.document == PASTE
+        self._component = profile.component_of(None)
+        self.mentions = Mentions()
+
+    def events(self, records: Sequence[LogRecord], matches: Sequence[Match | Exception | None]) -> list[Event]:
+        """The events of some records; one that a defect of ours spoils is noted, and the others are told."""
+        found: list[Event] = []
+        for record, match in zip(records, matches, strict=True):
+            try:
+                event = self._event(record, match)
+            except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                self._counts.spoil(record.origin.byte_offset, error)
                 continue
-            event = event_of(match, record, cluster=cluster, host=host, component=component)
-            if not mentions.is_told and mentions.wanted_beside(event):
-                mentions.note(mention_of(match, record, cluster=cluster, host=host, component=component))
-            if event is not None and event.group is not None and not event.group.isascii():
-                event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
-        except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
-            counts.spoil(record.origin.byte_offset, error)
-            continue
-        tally.known(record, event)
+            if event is not None:
+                found.append(event)
+        return found
+
+    def _event(self, record: LogRecord, match: Match | Exception | None) -> Event | None:
+        if isinstance(match, Exception):
+            raise match
+        host = record.host or self._profile.host
+        component = self._component if record.host is None else self._profile.component_of(record.host)
+        if match is None or _names_no_exception(match):
+            # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
+            merged = self._pasted or (component == "broker" and self._profile.shows_members)
+            thrown = exception_in(record, None if merged else component)
+            match, component = thrown or match, None if merged and thrown is not None else component
+        if match is None:
+            self._unknown(record, host, component)
+            return None
+        event = event_of(match, record, cluster=self._cluster, host=host, component=component)
+        if not self.mentions.is_told and self.mentions.wanted_beside(event):
+            self.mentions.note(mention_of(match, record, cluster=self._cluster, host=host, component=component))
+        if event is not None and event.group is not None and not event.group.isascii():
+            event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
+        self._tally.known(record, event)
         if record.bare:
-            counts.recognize()
-        if event is not None and not _is_between_brokers(event):
-            yield event
-    if not split.is_part:
-        yield from mentions.left()
+            self._counts.recognize()
+        return event if event is not None and not _is_between_brokers(event) else None
+
+    def _unknown(self, record: LogRecord, host: str | None, component: str | None) -> None:
+        """Note the group that the prefix of a line names whose message no pattern knows, and count it."""
+        mention = None
+        if self._pasted or not self.mentions.is_told or record.message.endswith(LEFT_OUT):
+            mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
+        self.mentions.note(mention)
+        self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
@@ -187,35 +219,43 @@ class _Remembered:
         self._answers: dict[tuple[str, str | None], Match | None] = {}
         self._since: Release | None = None
 
-    def in_doubt_last(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+    def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
         """The records of a paste; those that too little is left of come when the others have told the release.
 
         All that coordinators say in one paste they say in one release, but for an upgrade.
         """
         put_off: list[LogRecord] = []
         since: list[Release] = []
-        for record in records:
-            with contextlib.suppress(Exception):  # whoever takes the record meets the same one
-                match = self.match(record)
+        for batch in batches:
+            told: list[LogRecord] = []
+            for record, match in zip(batch, self.matches(batch), strict=True):
                 if match is None and LEFT_OUT in record.message:
                     put_off.append(record)
                     continue
-                if match is not None and match.since is not None and match.pattern.startswith("broker/"):
+                if isinstance(match, Match) and match.since is not None and match.pattern.startswith("broker/"):
                     since.append(match.since)
-            yield record
+                told.append(record)
+            yield told
         self._since = max(since, default=None)
         self._answers.clear()
-        yield from put_off
+        yield put_off
 
-    def match(self, record: LogRecord) -> Match | None:
-        """What the catalog says of a record."""
-        key = record.message, record.logger
-        answer = self._answers.get(key, _NOT_ASKED)
-        if answer is _NOT_ASKED:
-            if len(self._answers) >= REMEMBERED:
-                self._answers.clear()
-            answer = self._answers[key] = self._looked_up(record)
-        return cast("Match | None", answer)
+    def matches(self, records: Iterable[LogRecord]) -> list[Match | Exception | None]:
+        """What the catalog says of each record, or the defect of ours that kept it from saying anything."""
+        answers = self._answers
+        found: list[Match | Exception | None] = []
+        for record in records:
+            key = record.message, record.logger
+            answer = answers.get(key, _NOT_ASKED)
+            if answer is _NOT_ASKED:
+                if len(answers) >= REMEMBERED:
+                    answers.clear()
+                try:
+                    answer = answers[key] = self._looked_up(record)
+                except Exception as error:  # noqa: BLE001 - whoever takes the record tells it with the record's place
+                    answer = error
+            found.append(cast("Match | Exception | None", answer))
+        return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:
         """In a paste, or where somebody left something out, a message may begin and end anywhere."""

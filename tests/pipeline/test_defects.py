@@ -18,7 +18,8 @@ from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources.files import contents, rotation
 from rebalance_forensics.sources.profiles import profile
-from rebalance_forensics.sources.records import record_builder, record_reader
+from rebalance_forensics.sources.records import record_builder
+from rebalance_forensics.sources.records.bulk_framer import BulkFramer
 from tests.broken_causes import causes_but_for
 from tests.conftest import SHORT_LOG
 
@@ -119,15 +120,15 @@ def test_many_records_that_one_defect_spoils_are_one_sentence(two_logs: Path, br
 def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
     two_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = record_reader._framed  # noqa: SLF001 - the stage that breaks off
+    whole = BulkFramer._hit_records  # noqa: SLF001 - the step that breaks off
 
-    def framed(split: Any, *rest: Any) -> Iterator[Any]:  # noqa: ANN401
-        for number, each in enumerate(whole(split, *rest)):
-            if number == 3 and split.file.path == "bad.log":
+    def hit_records(framer: BulkFramer, *rest: Any) -> Iterator[Any]:  # noqa: ANN401
+        for each in whole(framer, *rest):
+            if each.number == 4 and "payments" in each.text():
                 raise AssertionError
             yield each
 
-    monkeypatch.setattr(record_reader, "_framed", framed)
+    monkeypatch.setattr(BulkFramer, "_hit_records", hit_records)
     report = analyze([str(two_logs)], LOCAL)
     ((told,),) = errors(report).values()
     byte = SHORT_LOG.index("[2026-03-01 10:00:03,050]")

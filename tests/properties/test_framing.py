@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def read(splits: Sequence[Split], *, bulk: bool) -> tuple[list[LogRecord], Split
     for split in splits:
         counts = SplitCounts()
         hits = every_line if bulk else None
-        found = list(read_records(split, hits, counts))
+        found = list(chain.from_iterable(read_records(split, hits, counts)))
         records += [replace(each, origin=replace(each.origin, line=each.origin.line + total.lines)) for each in found]
         total.lines += counts.lines
         total.bytes += counts.bytes

@@ -44,6 +44,8 @@ def read_all(found: Discovery) -> tuple[int, list[str]]:
     number, said = 0, []
     for file in found.files:
         counts = SplitCounts()
-        number += sum(1 for split in plan([file], [profile(file)]) for _ in read_records(split, None, counts))
+        number += sum(
+            len(batch) for split in plan([file], [profile(file)]) for batch in read_records(split, None, counts)
+        )
         said += counts.errors
     return number, said

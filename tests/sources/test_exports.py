@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ def every_line(block: bytes) -> list[int]:
 def read(path: Path, relevant: Relevant | None = None) -> tuple[list[LogRecord], FileProfile, SplitCounts]:
     file = discover([str(path)]).files[0]
     told, counts = profile(file), SplitCounts()
-    return [record for split in plan([file], [told]) for record in read_records(split, relevant, counts)], told, counts
+    batches = (batch for split in plan([file], [told]) for batch in read_records(split, relevant, counts))
+    return list(chain.from_iterable(batches)), told, counts
 
 
 def plain(tmp_path: Path, host: str) -> list[tuple[str | None, int | None, str, str | None]]:

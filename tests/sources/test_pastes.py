@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,8 @@ def read(text: str, directory: Path) -> list[LogRecord]:
     path.write_text(text, newline="")
     file = discover([str(path)]).files[0]
     split = Split(file=file, profile=profile(file), index=0, start=0, end=None)
-    return [record for record in read_records(split, None, SplitCounts()) if "payments" in record.message]
+    records = chain.from_iterable(read_records(split, None, SplitCounts()))
+    return [record for record in records if "payments" in record.message]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

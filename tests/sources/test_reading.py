@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ class Read:
         self.records: dict[str, list[LogRecord]] = {}
         for split in plan(self.files, found):
             counts = self.counts.setdefault(split.file.path, SplitCounts())
-            self.records.setdefault(split.file.path, []).extend(read_records(split, relevant, counts))
+            records = self.records.setdefault(split.file.path, [])
+            records.extend(chain.from_iterable(read_records(split, relevant, counts)))
 
 
 def kafka(time: str, message: str, logger: str = "kafka.server.KafkaServer") -> str:

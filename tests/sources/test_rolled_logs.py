@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from rebalance_forensics.records import LEFT_OUT
+from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.files.places import Place
 from rebalance_forensics.sources.files.walk import discover
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
+from rebalance_forensics.sources.records import file_ends
 from rebalance_forensics.sources.records.record_reader import Relevant, SplitCounts, read_records
 from rebalance_forensics.sources.records.splits import Split
 from tests.sources.test_reading import LOGBACK, Read, every_line, kafka
@@ -105,17 +110,23 @@ def test_a_record_torn_at_the_end_of_a_log_is_left_out_and_said(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("rest", ["ments\n", "m"], ids=["to its end", "in part"])
-def test_a_line_that_is_being_written_is_read_to_its_end_or_left_out(tmp_path: Path, rest: str) -> None:
+def test_a_line_that_is_being_written_is_read_to_its_end_or_left_out(
+    tmp_path: Path, rest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "app.log"
     line = LOGBACK.replace("{time}", "2026-11-20 10:15:30,123").format(message="(Re-)joining group pay")
     path.write_text(line * 2 + line.rstrip())
     file = discover([str(path)]).files[0]
     split, counts = Split(file=file, profile=profile(file), index=0), SplitCounts()
-    records = read_records(split, None, counts)
-    first = next(records)
-    with path.open("a") as log:
-        log.write(rest)
-    messages = [record.message.rpartition(" ")[2] for record in (first, *records)]
+
+    def read_when_more_is_written(place: Place, start: int = 0) -> Iterator[bytes]:
+        with path.open("a") as log:
+            log.write(rest)
+        return chunks_of(place, start)
+
+    monkeypatch.setattr(file_ends, "chunks_of", read_when_more_is_written)
+    records = chain.from_iterable(read_records(split, None, counts))
+    messages = [record.message.rpartition(" ")[2] for record in records]
     assert messages == (["pay", "pay", "payments"] if rest.endswith("\n") else ["pay", "pay"])
     assert bool(counts.errors) == (not rest.endswith("\n"))
 
@@ -162,10 +173,12 @@ def test_old_line_ends_are_line_ends(tmp_path: Path, relevant: Relevant | None) 
 def test_a_last_line_without_the_logger_that_ends_all_others_was_cut(tmp_path: Path) -> None:
     torn = stabilized(33).partition(" (")[0].removesuffix("5 with 2 members")
     records = Read(tmp_path, {"server.log": f"{stabilized(31)}{stabilized(32)}{torn}\n"}).records["server.log"]
-    assert [record.message.endswith(LEFT_OUT) for record in marked_if_torn(records)] == [False, False, True]
+    marked = chain.from_iterable(marked_if_torn([records]))
+    assert [record.message.endswith(LEFT_OUT) for record in marked] == [False, False, True]
 
 
 def test_where_a_logger_stands_behind_some_lines_only_none_was_cut(tmp_path: Path) -> None:
     bare = stabilized(33).partition(" (")[0]
     records = Read(tmp_path, {"server.log": f"{bare}\n{stabilized(31)}{stabilized(32)}{bare}\n"}).records["server.log"]
-    assert not any(record.message.endswith(LEFT_OUT) for record in marked_if_torn(records))
+    marked = chain.from_iterable(marked_if_torn([records]))
+    assert not any(record.message.endswith(LEFT_OUT) for record in marked)

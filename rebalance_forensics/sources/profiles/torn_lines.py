@@ -55,23 +55,32 @@ def ends_with_logger(text: str, parsed: Parsed) -> bool:
     return bool(parsed.logger) and text.rstrip().endswith(f"({parsed.logger})")
 
 
-def marked_if_torn(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
     """The records of a file; where all but the last end with their logger, that one was cut: its message says so."""
-    last: LogRecord | None = None
-    loggers = strangers = 0
+    held: list[LogRecord] = []
+    loggers, strangers = 0, False
     try:
-        for record in records:
-            if last is not None:
-                yield last
-                own = last.logger is not None and f"({last.logger}" in last.text
-                loggers, strangers = loggers + own, strangers + (not own)
-            last = record
+        for batch in batches:
+            if not batch:
+                continue
+            if held and not strangers:
+                own = sum(map(_ends_a_line, held))
+                loggers, strangers = loggers + own, own < len(held)
+            yield held
+            held = batch
     except Exception:
-        if last is not None:
-            yield last  # where reading breaks off, what came before it stays
+        yield held  # where reading breaks off, what came before it stays
         raise
-    if last is not None:
-        yield _torn(last) if loggers >= _SURE_LOGGERS and not strangers else last
+    if held and not strangers:
+        own = sum(map(_ends_a_line, held[:-1]))
+        if loggers + own >= _SURE_LOGGERS and own == len(held) - 1:
+            held = [*held[:-1], _torn(held[-1])]
+    yield held
+
+
+def _ends_a_line(record: LogRecord) -> bool:
+    """Whether its logger stands in parentheses on the record's first line."""
+    return record.logger is not None and f"({record.logger}" in record.text
 
 
 def _torn(last: LogRecord) -> LogRecord:

@@ -16,7 +16,7 @@ from rebalance_forensics.sources.lines.line_starts import LineStarts
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.line_framer import long_line
-from rebalance_forensics.sources.records.record_builder import MAX_BYTES, MAX_LINES, Framed
+from rebalance_forensics.sources.records.record_builder import MAX_BYTES, MAX_LINES, Batch, Framed, in_batches
 
 Relevant = Callable[[bytes], Sequence[int]]
 
@@ -56,7 +56,7 @@ class BulkFramer:
     def __post_init__(self) -> None:  # noqa: D105
         self._starts = self.profile.starts
 
-    def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
+    def frame(self, blocks: Iterator[Block]) -> Iterator[Batch]:
         """The hit records that start in this split; each block is completed by the lines that lead the next."""
         held: Block | None = None
         tail: list[bytes] = []
@@ -115,7 +115,7 @@ class BulkFramer:
             stop, lines = at, lines + 1
         return end
 
-    def _block(self, block: Block, tail: bytes) -> Iterator[Framed]:
+    def _block(self, block: Block, tail: bytes) -> Iterator[Batch]:
         """Count the lines of a block, and of those that continue it, that are this split's; frame the hit records."""
         offset, data = block.offset, block.data + tail if tail else block.data
         owned, stop = len(data), len(data)
@@ -138,7 +138,7 @@ class BulkFramer:
         if first < owned:
             self.edge(self._framed(offset, data, first, 0))
             self._headed = True
-            yield from self._hit_records(offset, data, first, owned, stop)
+            yield from in_batches(self._hit_records(offset, data, first, owned, stop))
         if last < owned:
             self.edge(self._framed(offset, data, last, 0))
         self._lines += lines

@@ -14,7 +14,7 @@ from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.profiles.record_markers import mark_in
 from rebalance_forensics.sources.records.line_framer import long_line
 from rebalance_forensics.sources.records.profiled_peeler import Peeler
-from rebalance_forensics.sources.records.record_builder import MAX_LINES, Framed
+from rebalance_forensics.sources.records.record_builder import MAX_LINES, Batch, Framed, in_batches
 
 _REACH = 1 << 20
 """How far the lines of one record may be apart in a stream of several hosts."""
@@ -66,18 +66,18 @@ class EnvelopeFramer:
         self._peeler = Peeler(self.profile)
         self._marks = list(self.profile.header_marks or ())
 
-    def frame(self, blocks: Iterator[Block]) -> Iterator[Framed]:
+    def frame(self, blocks: Iterator[Block]) -> Iterator[Batch]:
         """The hit records that start in this split."""
         for block in blocks:
             self._windows.append(self._window(block))
             if len(self._windows) > 1:
-                yield from self._hit_records(len(self._windows) - 2)
+                yield from in_batches(self._hit_records(len(self._windows) - 2))
             if len(self._windows) > 2:
                 self._windows.pop(0)
             if self.end is not None and block.offset > self.end + _REACH:
                 break
         if self._windows:
-            yield from self._hit_records(len(self._windows) - 1)
+            yield from in_batches(self._hit_records(len(self._windows) - 1))
 
     def _window(self, block: Block) -> _Window:
         lines = block.data.split(b"\n")

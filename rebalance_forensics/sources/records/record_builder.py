@@ -24,6 +24,8 @@ from rebalance_forensics.sources.records.record_clock import Clock
 
 MAX_LINES = 5_000
 MAX_BYTES = 1 << 20
+_BATCH_RECORDS = 512
+_BATCH_BYTES = 1 << 20
 
 
 Place = tuple[int, int]
@@ -75,6 +77,29 @@ class Framed(Struct, gc=False):
         return True
 
 
+Batch = list[Framed]
+"""Records of which each step is done for all before the next: a step at work has its code and tables at hand."""
+
+
+def in_batches(framed: Iterable[Framed]) -> Iterator[Batch]:
+    """Framed records many at a time; where framing breaks off, those before come first."""
+    batch: Batch = []
+    size = 0
+    try:
+        for each in framed:
+            batch.append(each)
+            size += len(each.line.text) + each.size
+            if len(batch) == _BATCH_RECORDS or size > _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+    except Exception:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
 @dataclass(slots=True)
 class Recorder:
     """Makes the records of one split, in file order."""
@@ -91,22 +116,25 @@ class Recorder:
         self._peeler = Peeler(self.profile)
         self._reader = layouts.reader(self.profile.layout)
 
-    def records(self, framed: Iterable[Framed]) -> Iterator[LogRecord]:
+    def records(self, batches: Iterable[Batch]) -> Iterator[list[LogRecord]]:
         """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
         before: LogRecord | None = None
-        for each in framed:
-            self.counts.reached = each.offset
-            before = before if self.profile.document else None
-            for part in each.parted() if each.more else (each,):
-                try:
-                    record = self.record(part)
-                except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
-                    self.counts.spoil(part.offset, error)
-                    continue
-                if before is not None and record.at is None and record.message.startswith(LAST_WORDS):
-                    record = replace(record, at=before.at, zoned=before.zoned)
-                before = record
-                yield record
+        for batch in batches:
+            found: list[LogRecord] = []
+            for each in batch:
+                self.counts.reached = each.offset
+                before = before if self.profile.document else None
+                for part in each.parted() if each.more else (each,):
+                    try:
+                        record = self.record(part)
+                    except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                        self.counts.spoil(part.offset, error)
+                        continue
+                    if before is not None and record.at is None and record.message.startswith(LAST_WORDS):
+                        record = replace(record, at=before.at, zoned=before.zoned)
+                    before = record
+                    found.append(record)
+            yield found
 
     def record(self, framed: Framed) -> LogRecord:
         """Take a framed record apart."""

@@ -24,20 +24,21 @@ from rebalance_forensics.sources.records.empty_splits import counted_without_hit
 from rebalance_forensics.sources.records.envelope_framer import EnvelopeFramer
 from rebalance_forensics.sources.records.file_ends import FileEnd
 from rebalance_forensics.sources.records.line_framer import Framer, Placed, placed_lines
-from rebalance_forensics.sources.records.record_builder import Framed, Recorder
+from rebalance_forensics.sources.records.record_builder import Batch, Framed, Recorder, in_batches
 from rebalance_forensics.sources.records.seams import Seam
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.sources.times.timestamps import Stamp
 
 Relevant = Callable[[bytes], Sequence[int]]
 
-_BATCH_BYTES = 1 << 20
-
 __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
 
-def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[LogRecord]:
-    """The records that start in a split, those that `relevant` hits or all; `counts` says what was read and lost."""
+def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[list[LogRecord]]:
+    """The records that start in a split, many at a time; those that `relevant` hits, or all.
+
+    `counts` says what was read and lost.
+    """
     if relevant is not None and split.profile.unlike_a_log:
         found = SplitCounts()
         if counted_without_hits(_blocks(split, found), split.end, relevant, found):
@@ -49,17 +50,17 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
     yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
 
 
-def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Framed]:
+def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Batch]:
     """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
     if split.profile.document:
-        return _frame_document(split, _readable(split, counts, 0), counts)
+        return in_batches(_frame_document(split, _readable(split, counts, 0), counts))
     to_the_end = FileEnd(split, counts, relevant)
     if relevant is not None and (split.profile.one_to_one or split.profile.plain):
         kind = EnvelopeFramer if split.profile.one_to_one else BulkFramer
         bulk = kind(split.profile, counts, relevant, recorder.see, split.start, split.end)
         return bulk.frame(to_the_end.blocks(_blocks(split, counts), bulk))
     framer = Framer(split.profile, counts, split.start, split.end)
-    return framer.frame(placed_lines(to_the_end.blocks(_blocks(split, counts), framer), counts, framer))
+    return in_batches(framer.frame(placed_lines(to_the_end.blocks(_blocks(split, counts), framer), counts, framer)))
 
 
 def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
@@ -117,15 +118,15 @@ def _counted(chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[bytes]:
     counts.lines += last != b"\n"
 
 
-def _hit(framed: Iterable[Framed], relevant: Relevant, recorder: Recorder) -> Iterator[LogRecord]:
+def _hit(framed: Iterable[Batch], relevant: Relevant, recorder: Recorder) -> Iterator[list[LogRecord]]:
     """The records that a prefilter hits, asked for many at once; the others only tell their times."""
-    for batch in _batches(framed):
+    for batch in framed:
         texts = [_searched(each) for each in batch]
         ends = list(accumulate(len(text) + 1 for text in texts))
         hit = {bisect_right(ends, at) for at in relevant(b"\n".join(texts))}
         for index, each in enumerate(batch):
             if index in hit:
-                yield from recorder.records([each])
+                yield from recorder.records([[each]])
             else:
                 recorder.see(each)
 
@@ -136,19 +137,6 @@ def _searched(framed: Framed) -> bytes:
     if framed.line.fields is not None and (found := parse_fields(framed.line.fields)):
         text = f"{found[1].message} ({found[1].logger})"
     return text.encode("utf-8", "replace")
-
-
-def _batches(framed: Iterable[Framed]) -> Iterator[list[Framed]]:
-    batch: list[Framed] = []
-    size = 0
-    for each in framed:
-        batch.append(each)
-        size += len(each.line.text) + each.size
-        if size > _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def stamp_of(line: str) -> Stamp | None:
