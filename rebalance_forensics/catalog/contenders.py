@@ -65,6 +65,10 @@ class Contenders:
             known = found.by_leads[leads] = self._all_by_beginning(leads, found)
         return known
 
+    def has_others(self, bare: str) -> bool:
+        """Whether there may be templates of a message that `leading` does not have."""
+        return not bare or bare.startswith(OPENINGS) or bool(self.bare.rest.through(bare, bare.split))
+
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that fit the prefixes, and those that spell prefixes out."""
         found = [(entry, peeled.bare) for entry in self.bare.candidates(peeled.bare)]

@@ -55,18 +55,18 @@ class Index(Generic[T]):
 
     def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
         by_opening: dict[str, dict[int, dict[str, list[Place[T]]]]] = {}
-        self.not_leading: list[Place[T]] = []
-        """All that are not found by how a text begins."""
+        not_leading: list[Place[T]] = []
         for order, (thing, program) in enumerate(things):
             lead = program.lead
             place = (order, thing, program.needle, lead)
             width = next((width for width in _WIDTHS if len(lead) >= width), None)
             if width is None:
-                self.not_leading.append(place)
+                not_leading.append(place)
             else:
                 tables = by_opening.setdefault(lead[:_OPENING], {})
                 tables.setdefault(width, {}).setdefault(lead[:width], []).append(place)
-        self._rest = Sieve(self.not_leading)
+        self.rest = Sieve(not_leading)
+        """All that are not found by how a text begins."""
         self._by_opening = {
             opening: [(width, _sieved(table)) for width, table in tables.items()]
             for opening, tables in by_opening.items()
@@ -75,7 +75,7 @@ class Index(Generic[T]):
     def candidates(self, text: str, words: Words | None = None) -> list[T]:
         """What the text may be of, in the order of the index; `words` are its own where they are known already."""
         words = words or words_of(text)
-        return _things(self._led(text, words) + self._rest.through(text, words))
+        return _things(self._led(text, words) + self.rest.through(text, words))
 
     def leads_of(self, text: str) -> tuple[str, ...]:
         """The beginnings of a text that things are found by: few, whatever ids come right behind them."""
@@ -97,7 +97,7 @@ class Index(Generic[T]):
     def beginning_with(self, opening: str) -> Sieve[T]:
         """The sieve for all texts that begin like this."""
         leading = (sieve for tables in self._by_opening.values() for _, table in tables for sieve in table.values())
-        places = [*self.not_leading, *(place for sieve in leading for place in sieve.places)]
+        places = [*self.rest.places, *(place for sieve in leading for place in sieve.places)]
         return Sieve(place for place in places if place[3].startswith(opening) or opening.startswith(place[3]))
 
     def _led(self, text: str, words: Words) -> list[Place[T]]:

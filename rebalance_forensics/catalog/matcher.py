@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import get_args
 
 from msgspec.structs import replace
 
@@ -16,7 +15,8 @@ from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry,
 from rebalance_forensics.catalog.contenders import Contenders
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
-from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, own_fields, required, unknown
+from rebalance_forensics.catalog.fields import FieldValue, required, unknown
+from rebalance_forensics.catalog.filling import Filling
 from rebalance_forensics.catalog.index import Sieve
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
@@ -25,11 +25,9 @@ from rebalance_forensics.catalog.prefixes import (
     Peeled,
     peel,
     peel_cut,
-    speaker_of,
     without_unknown,
 )
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
-from rebalance_forensics.events.base import Role
 
 
 class Catalog:
@@ -44,6 +42,7 @@ class Catalog:
         )
         self._contenders = Contenders(compiled.entries)
         self._rivals: dict[int, Sieve[Entry]] = {}
+        self._fillings: dict[int, Filling] = {}
 
     @classmethod
     def load(cls, extra: Sequence[Path] = ()) -> Catalog:
@@ -53,10 +52,27 @@ class Catalog:
         return cls(compiled(files, key), key=key)
 
     def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
-        """The pattern that says most of the message itself; None where no pattern knows it."""
+        """The pattern that says most of the message itself; None where no pattern knows it.
+
+        How the message begins tells most of them; what begins like none of ours, and has the words of no template that
+        is found by others, nobody knows.
+        """
         spoken = clean(message)
         peeled = peel(spoken)
-        return self._leading(peeled, logger) or next(self._matches(spoken, peeled, logger), None)
+        stages = peeled.stages
+        bare = stages[-1]
+        is_likely = False
+        for entry, at, needle, lead in self._contenders.leading(peeled, logger):
+            stage = stages[at]
+            if needle in stage and stage.startswith(lead):
+                is_likely = True
+                if (match := self._filling(entry).match(stage, peeled)) is not None:
+                    if not self._rivals_of(entry).through(bare, bare.split):
+                        return match
+                    break
+        if is_likely or "\n" in spoken or self._contenders.has_others(bare):
+            return next(self._matches(spoken, peeled, logger), None)
+        return None
 
     def matches(self, message: str, *, logger: str | None = None) -> list[Match]:
         """All patterns that know the message, the winner first; more than one is ambiguous."""
@@ -115,7 +131,7 @@ class Catalog:
             return None
         peeled = peel("")
         found = self._cut_messages.read(peeled, cut.tail, logger=logger, level=level)
-        return None if found is None else _match(found[0], found[1].fields, peeled)
+        return None if found is None else self._filling(found[0]).matched(found[1].fields, peeled)
 
     def _cut(
         self, cut: bare_messages.Cut, at: int, level: str | None, *, headed: bool, begun: bool, since: Release | None
@@ -128,7 +144,7 @@ class Catalog:
         entry, left = found
         nameless = unknown(entry.event) & (required(entry.event) | left.cut_off) if entry.event else ()
         cut_off = {name: "unknown" for name in nameless if name not in left.fields}
-        match = _match(entry, {**left.fields, **cut_off, **(left.begun if begun else {})}, peeled)
+        match = self._filling(entry).matched({**left.fields, **cut_off, **(left.begun if begun else {})}, peeled)
         if match is None:
             return None
         match = replace(match, weight=left.own)
@@ -176,25 +192,17 @@ class Catalog:
                 for loosely in (False, True):
                     found = False
                     for entry, text in candidates:
-                        fields = entry.program.read(text, self._types, loosely=loosely)
-                        if fields is not None and (match := _match(entry, fields, peeled)) is not None:
+                        if (match := self._filling(entry).match(text, peeled, loosely=loosely)) is not None:
                             found = True
                             yield match
                     if found:
                         return
 
-    def _leading(self, peeled: Peeled, logger: str | None) -> Match | None:
-        """The winner, where how the message begins tells it: most messages need no look at anything else."""
-        stages = peeled.stages
-        for entry, at, needle, lead in self._contenders.leading(peeled, logger):
-            stage = stages[at]
-            if needle not in stage or not stage.startswith(lead):
-                continue
-            fields = entry.program.read(stage, self._types)
-            if fields is not None and (match := _match(entry, fields, peeled)) is not None:
-                bare = stages[-1]
-                return None if self._rivals_of(entry).through(bare, bare.split) else match
-        return None
+    def _filling(self, entry: Entry) -> Filling:
+        """What fills the fields of a template's event."""
+        if (known := self._fillings.get(id(entry))) is None:
+            known = self._fillings[id(entry)] = Filling(entry, self._types)
+        return known
 
     def _rivals_of(self, entry: Entry) -> Sieve[Entry]:
         """The templates found by other words than their first that would win against this one."""
@@ -203,7 +211,7 @@ class Catalog:
             own = frozenset(word for words in entry.program.words for word in words.split())
             rivals = (
                 place
-                for place in self._contenders.bare.not_leading
+                for place in self._contenders.bare.rest.places
                 if place[1].weight >= entry.weight and (place[3].startswith(lead) or lead.startswith(place[3]))
             )
             known = self._rivals[id(entry)] = Sieve(rivals, everywhere=own)
@@ -244,60 +252,3 @@ def _undressed(peeled: Peeled) -> Iterator[Peeled]:
     if (rest := without_unknown(peeled.bare)) is not None:
         inner = peel(rest)
         yield Peeled(inner.stages, {**peeled.said, **inner.said}, inner.role or peeled.role, inner.kind or peeled.kind)
-
-
-def _match(entry: Entry, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
-    said = peeled.said
-    group = fields.get("group") or said.get("group")
-    own = _own_fields(entry.event, fields, said) if entry.event else dict(fields)
-    if own is None:
-        return None
-    words: dict[str, FieldValue] | None = None
-    if not SPEAKER_FIELDS.isdisjoint(fields):
-        names = SPEAKER_FIELDS & fields.keys() - own.keys()
-        words = {name: value for name in names if (value := fields[name]) not in (None, "")}
-    return Match(
-        pattern=entry.pattern,
-        event=entry.event,
-        fields=own,
-        group=str(group) if group else None,
-        speaker=speaker_of(peeled, peeled.role or _role(entry.pattern), words),
-        weight=entry.weight,
-        dressed=entry.dressed or peeled.kind is not None,
-        since=entry.releases[0] if entry.releases is not None else None,
-    )
-
-
-def _own_fields(
-    event: str, fields: Mapping[str, FieldValue], said: Mapping[str, FieldValue]
-) -> dict[str, FieldValue] | None:
-    """The event's own fields, typed; what a prefix says fills the gaps. None where the event cannot be built."""
-    hints, needed = own_fields(event)
-    told = fields
-    if not hints.keys().isdisjoint(said):
-        told = {**said, **fields}
-    if "offsets_partition" in said:
-        told = {"partition": said["offsets_partition"], **told}
-    own: dict[str, FieldValue] = {}
-    for name, value in told.items():
-        if value is None or (hint := hints.get(name)) is None:
-            continue
-        if type(value) is hint.exact:
-            own[name] = value
-            continue
-        try:
-            own[name] = hint.coerced(value)
-        except FieldError:
-            continue
-    return own if needed <= own.keys() else None
-
-
-_ROLES = frozenset(get_args(Role))
-_ROLE_OF_FOLDER: Mapping[str, Role] = {"schema-registry": "schema-registry", "client": "unknown", "process": "unknown"}
-
-
-@cache
-def _role(pattern: str) -> Role:
-    folder = pattern.partition("/")[0]
-    known: Role = folder if folder in _ROLES else "other"  # type: ignore[assignment]  # checked against Role's own words
-    return _ROLE_OF_FOLDER.get(folder, known)

@@ -59,7 +59,7 @@ class Program:
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
-        groups = self._fullmatch(text, loosely=loosely)
+        groups = self.groups_of(text, loosely=loosely)
         return None if groups is None else self.filled(groups, types)
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
@@ -69,7 +69,8 @@ class Program:
         except (ValueError, FieldError):
             return None
 
-    def _fullmatch(self, text: str, *, loosely: bool) -> Groups | None:
+    def groups_of(self, text: str, *, loosely: bool = False) -> Groups | None:
+        """What stands in each hole of a text; None where it is not of this template."""
         source = self.loose if loosely else self.source
         if source is None:
             return None
