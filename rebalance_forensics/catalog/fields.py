@@ -73,15 +73,20 @@ def _hint(hint: object) -> Hint:
     if get_origin(hint) is tuple:
         if arguments != (str, ...):
             return Hint(None, partial(coerce, hint=hint))
-        return Hint(
-            None, lambda value: value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
-        )
+        return Hint(None, partial(_texts, hint=hint))
     choices = next((argument for argument in (hint, *arguments) if get_origin(argument) is Literal), None)
     if choices is not None:
         words = frozenset(get_args(choices))
         return Hint(None, lambda value: value if type(value) is str and value in words else coerce(value, hint))
     exact = next((argument for argument in (*arguments, hint) if argument in (str, int, bool)), None)
     return Hint(exact, partial(coerce, hint=hint))
+
+
+def _texts(value: FieldValue, hint: object) -> FieldValue:
+    """Several texts, or one of them alone."""
+    if type(value) is str and value:
+        return (value,)
+    return value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
 
 
 def _is_text(value: FieldValue) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, cast, get_args
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
+from rebalance_forensics.catalog.field_types import HoleType
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, Hint, own_fields
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import Peeled, speaker_of
@@ -21,11 +22,20 @@ _GROUP = "group"
 class _Slot(NamedTuple):
     """A hole: what reads it, None where its text is its value, and where that goes."""
 
+    at: int
     read: Callable[[str], FieldValue] | None
     name: str
     hint: Hint | None
     exact: type | None
     """A value of this type needs no more than its name."""
+
+
+class _Composite(NamedTuple):
+    """A hole that tells several fields of their own names."""
+
+    at: int
+    read: Callable[[str], FieldValue | dict[str, FieldValue]]
+    name: str
 
 
 class Filling:
@@ -36,21 +46,26 @@ class Filling:
         self._types = types
         self._hints, self._needed = own_fields(entry.event) if entry.event else ({}, frozenset())
         self._role = _role(entry.pattern)
-        self._slots = self._each_hole()
         self._constants = self._own(entry.program.constants)
+        self._slots: list[_Slot] = []
+        self._composites: list[_Composite] = []
+        for at, (name, kind) in enumerate(entry.program.holes):
+            self._take(at, name, type_named(kind, types))
         self._of_prefixes = frozenset({*self._hints, "offsets_partition"})
         """What a prefix says that is a field of the event as well."""
+        said_anyway = entry.program.constants.keys() - self._hints.keys()
+        self._is_plain = entry.event is not None and said_anyway.isdisjoint({_GROUP, *SPEAKER_FIELDS})
 
     def match(self, text: str, peeled: Peeled, *, loosely: bool = False) -> Match | None:
         """What the template reads in a text; None where the text is not of it, or tells too little."""
         groups = self._entry.program.groups_of(text, loosely=loosely)
         if groups is None:
             return None
-        if self._slots is None or not self._of_prefixes.isdisjoint(peeled.said):
+        if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.said):
             fields = self._entry.program.filled(groups, self._types)
             return None if fields is None else self.matched(fields, peeled)
         try:
-            return self._filled(groups, self._slots, peeled)
+            return self._filled(groups, peeled)
         except (ValueError, FieldError):
             return None
 
@@ -69,43 +84,67 @@ class Filling:
             words = {name: value for name in names if (value := fields[name]) not in (None, "")}
         return self._match(own if self._entry.event else dict(fields), fields.get(_GROUP), words, peeled)
 
-    def _each_hole(self) -> tuple[_Slot, ...] | None:
-        """Where the value of each hole goes; None where that depends on what stands in one, or is no event's field."""
-        said_anyway = self._entry.program.constants.keys() - self._hints.keys()
-        if not self._entry.event or not said_anyway.isdisjoint({_GROUP, *SPEAKER_FIELDS}):
-            return None
-        slots: list[_Slot] = []
-        for name, kind in self._entry.program.holes:
-            found = type_named(kind, self._types)
-            if found.composite:
-                return None
-            hint = self._hints.get(name)
-            read = cast("Callable[[str], FieldValue]", found.read)
-            plain = read is str and name != IGNORED
-            slots.append(_Slot(None if plain else read, name, hint, hint.exact if hint else None))
-        return tuple(slots)
+    def _take(self, at: int, name: str, kind: HoleType) -> None:
+        """Note where the value of a hole goes."""
+        hint = self._hints.get(name)
+        if kind.composite:
+            self._composites.append(_Composite(at, kind.read, name))
+        if name != IGNORED or (kind.read is not str and not kind.composite):
+            read = None if kind.composite or kind.read is str else cast("Callable[[str], FieldValue]", kind.read)
+            self._slots.append(_Slot(at, read, name, hint, hint.exact if hint else None))
 
-    def _filled(self, groups: Groups, slots: tuple[_Slot, ...], peeled: Peeled) -> Match | None:
-        """What the groups of a text tell, each by itself."""
+    def _filled(self, groups: Groups, peeled: Peeled) -> Match | None:
+        """What the groups of a text tell; what a hole tells by itself goes before what is told inside one."""
         own = self._constants.copy()
         other: dict[str, FieldValue] = {}
-        for (read, name, hint, exact), text in zip(slots, groups, strict=True):
-            if text is None:
+        values: Sequence[FieldValue] = self._inside(groups, own, other) if self._composites else groups
+        for at, read, name, hint, exact in self._slots:
+            value = values[at]
+            if value is None and groups[at] is None:
                 continue
-            value = text if read is None else read(text)
-            if hint is None:
-                other[name] = value
-            elif type(value) is exact:
+            if read is not None:
+                value = read(cast("str", value))
+            if hint is not None and type(value) is exact:
                 own[name] = value
-            elif typed := self._own({name: value}):
-                own |= typed
             else:
-                own.pop(name, None)
-                other[name] = value
+                self._put(name, value, own, other)
         words: dict[str, FieldValue] | None = None
         if not SPEAKER_FIELDS.isdisjoint(other):
             words = {name: value for name, value in other.items() if name in SPEAKER_FIELDS and value not in (None, "")}
         return self._match(own, other.get(_GROUP), words, peeled)
+
+    def _inside(self, groups: Groups, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> list[FieldValue]:
+        """What stands in the holes, where fields of other names were told inside of them."""
+        values: list[FieldValue] = [*groups]
+        for at, read, hole in self._composites:
+            if (text := groups[at]) is None:
+                continue
+            told = read(text)
+            if not isinstance(told, dict):
+                values[at] = told
+                continue
+            values[at] = told.get(hole, text)
+            for name, value in told.items():
+                self._put(name, value, own, other)
+        return values
+
+    def _put(self, name: str, value: FieldValue, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> None:
+        """Put a value where it belongs: to the event's own fields, as one of their type, or to what else is said."""
+        hint = self._hints.get(name)
+        if hint is not None and type(value) is hint.exact:
+            own[name] = value
+        elif hint is None:
+            other[name] = value
+        else:
+            try:
+                typed = None if value is None else hint.coerced(value)
+            except FieldError:
+                typed = None
+            if typed is not None:
+                own[name] = typed
+            else:
+                own.pop(name, None)
+                other[name] = value
 
     def _own(self, told: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
         """The event's own fields, typed."""

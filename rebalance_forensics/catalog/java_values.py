@@ -66,8 +66,16 @@ def option_int(text: str) -> int | None:
 
 def items(text: str) -> tuple[str, ...]:
     """The elements of [a, b], Set(a, b), {a, b}, Python's ('a', 'b') or a, b; brackets inside an element stay whole."""
-    inner = _unwrapped(text.strip())
+    inner = text.strip()
+    if not _has_brackets(inner) and "," not in inner:
+        inner = inner.strip("'")
+        return (inner,) if inner else ()
+    inner = _unwrapped(inner)
     return tuple(item for item in (part.strip().strip("'") for part in _split(inner)) if item)
+
+
+def _has_brackets(text: str) -> bool:
+    return "[" in text or "(" in text or "{" in text
 
 
 def _unwrapped(text: str) -> str:
@@ -92,7 +100,7 @@ def _opening(text: str) -> int | None:
 
 
 def _split(text: str) -> list[str]:
-    if not any(char in text for char in "[({"):
+    if not _has_brackets(text):
         return text.split(",")
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
