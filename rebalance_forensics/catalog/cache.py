@@ -92,7 +92,7 @@ def _entry_row(entry: Entry) -> list[object]:
 def _program_row(program: Program) -> list[object]:
     return [
         program.lead, program.needle, program.source, program.loose, program.holes, program.constants, program.cuts,
-        program.words,
+        program.words, program.between,
     ]  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 def _program(row: Sequence[Any]) -> Program:
-    lead, needle, source, loose, holes, constants, cuts, words = row
+    lead, needle, source, loose, holes, constants, cuts, words, between = row
     return Program(
         lead=lead,
         needle=needle,
@@ -135,4 +135,5 @@ def _program(row: Sequence[Any]) -> Program:
         constants={name: frozen(value) for name, value in constants.items()},
         cuts=(cuts[0], cuts[1]),
         words=tuple(words),
+        between=tuple(between),
     )

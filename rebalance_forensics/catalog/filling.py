@@ -56,11 +56,8 @@ class Filling:
         said_anyway = entry.program.constants.keys() - self._hints.keys()
         self._is_plain = entry.event is not None and said_anyway.isdisjoint({_GROUP, *SPEAKER_FIELDS})
 
-    def match(self, text: str, peeled: Peeled, *, loosely: bool = False) -> Match | None:
-        """What the template reads in a text; None where the text is not of it, or tells too little."""
-        groups = self._entry.program.groups_of(text, loosely=loosely)
-        if groups is None:
-            return None
+    def match(self, groups: Groups, peeled: Peeled) -> Match | None:
+        """What the values in the holes tell; None where one of them cannot be read, or they tell too little."""
         if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.said):
             fields = self._entry.program.filled(groups, self._types)
             return None if fields is None else self.matched(fields, peeled)

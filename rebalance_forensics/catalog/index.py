@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, KeysView, Sequence
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -37,11 +37,20 @@ class Sieve(Generic[T]):
         """What the text may be of, in the order of the index."""
         return _things(self.through(text, words_of(text)))
 
+    @property
+    def words(self) -> KeysView[str]:
+        """One of these is in each text that is of a place found by a word."""
+        return self._by_word.keys()
+
+    def wordless(self, text: str) -> list[Place[T]]:
+        """Of the places that no word finds, those whose needle and lead the text has."""
+        return [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
+
     def through(self, text: str, words: Words) -> list[Place[T]]:
         """The places whose needle and lead the text has."""
         if not self._by_word or len(text) > _MANY_WORDS:
             return [place for place in self.places if place[2] in text and text.startswith(place[3])]
-        found = [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
+        found = self.wordless(text)
         said = words()
         if self._by_word.keys().isdisjoint(said):
             return found

@@ -17,7 +17,6 @@ from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldValue, required, unknown
 from rebalance_forensics.catalog.filling import Filling
-from rebalance_forensics.catalog.index import Sieve
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefilter import Prefilter
@@ -27,6 +26,7 @@ from rebalance_forensics.catalog.prefixes import (
     peel_cut,
     without_unknown,
 )
+from rebalance_forensics.catalog.rivals import Rivals
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 
 
@@ -41,7 +41,7 @@ class Catalog:
             compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
         )
         self._contenders = Contenders(compiled.entries)
-        self._rivals: dict[int, Sieve[Entry]] = {}
+        self._rivals: dict[int, Rivals] = {}
         self._fillings: dict[int, Filling] = {}
 
     @classmethod
@@ -66,8 +66,9 @@ class Catalog:
             stage = stages[at]
             if needle in stage and stage.startswith(lead):
                 is_likely = True
-                if (match := self._filling(entry).match(stage, peeled)) is not None:
-                    if not self._rivals_of(entry).through(bare, bare.split):
+                groups = entry.program.groups_of(stage)
+                if groups is not None and (match := self._filling(entry).match(groups, peeled)) is not None:
+                    if not self._rivals_of(entry).may_win(bare, groups):
                         return match
                     break
         if is_likely or "\n" in spoken or self._contenders.has_others(bare):
@@ -192,7 +193,8 @@ class Catalog:
                 for loosely in (False, True):
                     found = False
                     for entry, text in candidates:
-                        if (match := self._filling(entry).match(text, peeled, loosely=loosely)) is not None:
+                        groups = entry.program.groups_of(text, loosely=loosely)
+                        if groups is not None and (match := self._filling(entry).match(groups, peeled)) is not None:
                             found = True
                             yield match
                     if found:
@@ -204,17 +206,9 @@ class Catalog:
             known = self._fillings[id(entry)] = Filling(entry, self._types)
         return known
 
-    def _rivals_of(self, entry: Entry) -> Sieve[Entry]:
-        """The templates found by other words than their first that would win against this one."""
+    def _rivals_of(self, entry: Entry) -> Rivals:
         if (known := self._rivals.get(id(entry))) is None:
-            lead = "" if entry.dressed else entry.program.lead
-            own = frozenset(word for words in entry.program.words for word in words.split())
-            rivals = (
-                place
-                for place in self._contenders.bare.rest.places
-                if place[1].weight >= entry.weight and (place[3].startswith(lead) or lead.startswith(place[3]))
-            )
-            known = self._rivals[id(entry)] = Sieve(rivals, everywhere=own)
+            known = self._rivals[id(entry)] = Rivals(entry, self._contenders.bare.rest.places, self._types)
         return known
 
 

@@ -198,10 +198,13 @@ def _first(message: str) -> _Found | None:
         end = message.find("]")
         end = message.find(" ", end) + 1 if end > 0 else 0
         return (_known(message[:end]) if end > 1 else None) or _search(message)
-    if message.startswith("[[") and (match := _RUBY.match(message)):
-        return _Found(match[0], {"group": match["group"]}, "other", "ruby-kafka")
-    if message.startswith("[") and (match := _CONNECT_CONTEXT.match(message)):
-        return _Found(match[0], {"task": match["task"]}, "connect", "connector")
+    if message[:1] == "[":
+        if message.startswith("[[") and (match := _RUBY.match(message)):
+            return _Found(match[0], {"group": match["group"]}, "other", "ruby-kafka")
+        if match := _CONNECT_CONTEXT.match(message):
+            return _Found(match[0], {"task": match["task"]}, "connect", "connector")
+    if "#" not in message and "[thrd:" not in message and "SRMSG18" not in message:
+        return None
     if message.find("SRMSG18", 1, 200) > 0 and (match := _SMALLRYE.match(message)):
         return _Found(match[0], {}, None, "smallrye")
     if message.find("#", 0, 160) >= 0 and (match := _RDKAFKA.match(message)):

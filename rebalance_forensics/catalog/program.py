@@ -55,6 +55,8 @@ class Program:
     """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
     words: tuple[str, ...] = ()
     """Everything it says itself, stretch by stretch, the optional parts among it."""
+    between: tuple[str, ...] = ()
+    """What stands before, between and behind its holes; nothing where a hole or a part of it may be missing."""
     _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
@@ -136,7 +138,21 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
         constants=dict(constants),
         cuts=(_cuts(parts, types, loosely=False), _cuts(parts, types, loosely=True)),
         words=tuple(words_in(parts)),
+        between=_between(parts),
     )
+
+
+def _between(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The literals around holes that are all there."""
+    found = [""]
+    for part in parts:
+        if isinstance(part, str):
+            found[-1] += part
+        elif isinstance(part, Hole) and not part.optional:
+            found.append("")
+        else:
+            return ()
+    return tuple(found)
 
 
 def _cuts(parts: Sequence[Part], types: Types, *, loosely: bool) -> int:

@@ -61,7 +61,7 @@ _SHAPES = tuple(
 )
 _WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
 _LOG4J = len("2026-11-20 10:15:30,123")
-_LOG4J_SECOND = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\Z")
+_LOG4J_MINUTE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\Z")
 _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
@@ -183,17 +183,19 @@ def _clock_ms(clock: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _second_ms(text: str) -> int | None:
-    """The second of `2026-11-20 10:15:30,`, and of the same with a T or a point; None where it is written otherwise."""
-    day = _day_ms(text[:10]) if _LOG4J_SECOND.match(text) else None
-    return None if day is None else day + _clock_ms(text[11:19])
+def _minute_ms(text: str) -> int | None:
+    """The minute of `2026-11-20 10:15:`, and of the same with a T; None where it is written otherwise."""
+    day = _day_ms(text[:10]) if _LOG4J_MINUTE.match(text) else None
+    return None if day is None else day + (int(text[11:13]) * 60 + int(text[14:16])) * 60_000
 
 
 def read_stamp(text: str) -> Stamp | None:
     """Read the time at the start of a text; None where there is none."""
     # By far the commonest, and worth a shortcut: Log4j's own, and what stores write.
-    if len(text) == _LOG4J and text[20:].isdecimal() and (second := _second_ms(text[:20])) is not None:
-        return Stamp(second + int(text[20:]), None)
+    if len(text) == _LOG4J and text[19] in ",.":
+        millis = text[17:19] + text[20:]
+        if millis.isdecimal() and (minute := _minute_ms(text[:17])) is not None:
+            return Stamp(minute + int(millis), None)
     if _ISO_SHAPE.match(text):
         day = _day_ms(text[:10])
         return None if day is None else Stamp(day + _clock_ms(text[11:19]) + _milliseconds(text[20:-1]), 0)
