@@ -26,8 +26,8 @@ _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 
 
 _REMEMBERED = 4096
-_SHORT = 256
-"""Characters; a reason repeats and is short, a stack trace is neither."""
+_SHORT = 64
+"""Characters; what names no member is short and repeats."""
 LEAST_OF_A_TEXT = 2
 LEAST_TO_BE_SURE = 9
 """So many letters of a text of Kafka's own tell that it is one, and which."""

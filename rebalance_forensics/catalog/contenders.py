@@ -67,7 +67,7 @@ class Contenders:
 
     def has_others(self, bare: str) -> bool:
         """Whether there may be templates of a message that `leading` does not have."""
-        return not bare or bare.startswith(OPENINGS) or bool(self.bare.rest.through(bare, bare.split))
+        return not bare or bare.startswith(OPENINGS) or bool(self.bare.rest.through(bare))
 
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
         """Those that fit the prefixes, and those that spell prefixes out."""

@@ -122,15 +122,17 @@ class Filling:
                 continue
             values[at] = told.get(hole, text)
             for name, value in told.items():
-                self._put(name, value, own, other)
+                hint = self._hints.get(name)
+                if hint is not None and type(value) is hint.exact:
+                    own[name] = value
+                else:
+                    self._put(name, value, own, other)
         return values
 
     def _put(self, name: str, value: FieldValue, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> None:
         """Put a value where it belongs: to the event's own fields, as one of their type, or to what else is said."""
         hint = self._hints.get(name)
-        if hint is not None and type(value) is hint.exact:
-            own[name] = value
-        elif hint is None:
+        if hint is None:
             other[name] = value
         else:
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, KeysView, Sequence
+from collections.abc import Container, Iterable, KeysView, Sequence
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -17,7 +17,6 @@ _MANY_WORDS = 4000
 T = TypeVar("T")
 Place = tuple[int, T, str, str]
 """A thing with its order, its needle and its lead."""
-Words = Callable[[], Collection[str]]
 
 
 class Sieve(Generic[T]):
@@ -35,7 +34,7 @@ class Sieve(Generic[T]):
 
     def candidates(self, text: str) -> list[T]:
         """What the text may be of, in the order of the index."""
-        return _things(self.through(text, words_of(text)))
+        return _things(self.through(text))
 
     @property
     def words(self) -> KeysView[str]:
@@ -46,15 +45,15 @@ class Sieve(Generic[T]):
         """Of the places that no word finds, those whose needle and lead the text has."""
         return [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
 
-    def through(self, text: str, words: Words) -> list[Place[T]]:
+    def through(self, text: str) -> list[Place[T]]:
         """The places whose needle and lead the text has."""
         if not self._by_word or len(text) > _MANY_WORDS:
             return [place for place in self.places if place[2] in text and text.startswith(place[3])]
         found = self.wordless(text)
-        said = words()
+        said = text.split()
         if self._by_word.keys().isdisjoint(said):
             return found
-        for word in self._by_word.keys() & said:
+        for word in self._by_word.keys() & {*said}:
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 
@@ -81,10 +80,9 @@ class Index(Generic[T]):
             for opening, tables in by_opening.items()
         }
 
-    def candidates(self, text: str, words: Words | None = None) -> list[T]:
-        """What the text may be of, in the order of the index; `words` are its own where they are known already."""
-        words = words or words_of(text)
-        return _things(self._led(text, words) + self.rest.through(text, words))
+    def candidates(self, text: str) -> list[T]:
+        """What the text may be of, in the order of the index."""
+        return _things(self._led(text) + self.rest.through(text))
 
     def leads_of(self, text: str) -> tuple[str, ...]:
         """The beginnings of a text that things are found by: few, whatever ids come right behind them."""
@@ -109,28 +107,16 @@ class Index(Generic[T]):
         places = [*self.rest.places, *(place for sieve in leading for place in sieve.places)]
         return Sieve(place for place in places if place[3].startswith(opening) or opening.startswith(place[3]))
 
-    def _led(self, text: str, words: Words) -> list[Place[T]]:
+    def _led(self, text: str) -> list[Place[T]]:
         found: list[Place[T]] = []
         for width, table in self._by_opening.get(text[:_OPENING], ()):
             if (sieve := table.get(text[:width])) is not None:
-                found += sieve.through(text, words)
+                found += sieve.through(text)
         return found
 
 
 def _sieved(table: dict[str, list[Place[T]]]) -> dict[str, Sieve[T]]:
     return {lead: Sieve(places) for lead, places in table.items()}
-
-
-def words_of(text: str) -> Words:
-    """The words of a text, taken when they are asked for, once."""
-    taken: set[str] = set()
-
-    def words() -> set[str]:
-        if not taken:
-            taken.update(text.split())
-        return taken
-
-    return words
 
 
 def _things(found: list[Place[T]]) -> list[T]:

@@ -30,6 +30,8 @@ Groups = Sequence[str | None]
 Matching = Callable[[str], "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
 _Reader = tuple[str, Callable[[str], FieldValue | dict[str, FieldValue]] | None]
+_Readers = tuple[Types, tuple[_Reader, ...], bool]
+"""For these types, what reads each hole, and whether one of them tells several fields."""
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
@@ -57,7 +59,7 @@ class Program:
     """Everything it says itself, stretch by stretch, the optional parts among it."""
     between: tuple[str, ...] = ()
     """What stands before, between and behind its holes; nothing where a hole or a part of it may be missing."""
-    _readers: tuple[Types, tuple[_Reader, ...]] | None = field(default=None, init=False, repr=False, compare=False)
+    _readers: _Readers | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
@@ -100,8 +102,11 @@ class Program:
     def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
         known = self._readers
         if known is None or known[0] is not types:
-            known = self._readers = (types, self._readers_with(types))
+            composite = any(type_named(kind, types).composite for _, kind in self.holes)
+            known = self._readers = (types, self._readers_with(types), composite)
         merged: dict[str, FieldValue] = self.constants
+        if not known[2]:
+            return self._each_alone(known[1], groups)
         own: dict[str, FieldValue] = {}
         for (name, read), text in zip(known[1], groups, strict=True):
             if text is None:
@@ -116,6 +121,16 @@ class Program:
             if name != IGNORED:
                 own[name] = value
         return merged | own if merged else own
+
+    def _each_alone(self, readers: Sequence[_Reader], groups: Groups) -> dict[str, FieldValue]:
+        """The fields where each hole tells one."""
+        told = self.constants.copy()
+        for (name, read), text in zip(readers, groups, strict=True):
+            if text is not None:
+                value = text if read is None else cast("FieldValue", read(text))
+                if name != IGNORED:
+                    told[name] = value
+        return told
 
     def _readers_with(self, types: Types) -> tuple[_Reader, ...]:
         """The name of each hole and what reads it, None where its text is its value."""

@@ -41,14 +41,14 @@ class Rivals:
     def may_win(self, text: str, groups: Groups) -> bool:
         """Whether a text that the template reads so may be of another one that goes before it."""
         if not self._within:
-            return bool(self._sieve.through(text, text.split))
+            return bool(self._sieve.through(text))
         for at, words in self._words:
             if groups[at] in words:
-                return bool(self._sieve.through(text, text.split))
+                return bool(self._sieve.through(text))
         for run in self._runs:
             said = "".join([part if isinstance(part, str) else groups[part] or "" for part in run])
             if not self._sieve.words.isdisjoint(said.split()):
-                return bool(self._sieve.through(text, text.split))
+                return bool(self._sieve.through(text))
         return bool(self._sieve.wordless(text))
 
     def _take(self, run: Run, kinds: Sequence[str], types: Types) -> None:

@@ -217,6 +217,8 @@ class _Remembered:
         self._catalog = catalog
         self._pasted = pasted
         self._answers: dict[tuple[str, str | None], Match | None] = {}
+        self._before: dict[tuple[str, str | None], Match | None] = {}
+        """Those that were full when the others were begun: what is still asked for is kept, what is not goes."""
         self._since: Release | None = None
 
     def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
@@ -237,24 +239,28 @@ class _Remembered:
                 told.append(record)
             yield told
         self._since = max(since, default=None)
-        self._answers.clear()
+        self._answers, self._before = {}, {}
         yield put_off
 
-    def matches(self, records: Iterable[LogRecord]) -> list[Match | Exception | None]:
-        """What the catalog says of each record, or the defect of ours that kept it from saying anything."""
-        answers = self._answers
-        found: list[Match | Exception | None] = []
-        for record in records:
+    def matches(self, records: Sequence[LogRecord]) -> list[Match | Exception | None]:
+        """What the catalog says of each record, or the defect of ours that kept it from saying anything.
+
+        It is asked about messages that begin alike one after another: what reads the first has then all at hand.
+        """
+        if len(self._answers) >= REMEMBERED:
+            self._answers, self._before = {}, self._answers
+        answers, before = self._answers, self._before
+        found: list[Match | Exception | None] = [None] * len(records)
+        for at in sorted(range(len(records)), key=[record.message for record in records].__getitem__):
+            record = records[at]
             key = record.message, record.logger
             answer = answers.get(key, _NOT_ASKED)
             if answer is _NOT_ASKED:
-                if len(answers) >= REMEMBERED:
-                    answers.clear()
                 try:
-                    answer = answers[key] = self._looked_up(record)
+                    answer = answers[key] = before[key] if key in before else self._looked_up(record)
                 except Exception as error:  # noqa: BLE001 - whoever takes the record tells it with the record's place
                     answer = error
-            found.append(cast("Match | Exception | None", answer))
+            found[at] = cast("Match | Exception | None", answer)
         return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:

@@ -205,7 +205,8 @@ class BulkFramer:
                 continue
             if hit >= stop:
                 return
-            start = self._record_start(data, hit, done)
+            at = data.rfind(b"\n", done, hit) + 1
+            start = at if at and _DATED.match(data, at) else self._record_start(data, hit, done)
             if start >= owned:
                 return
             near = start - counted < _NEAR

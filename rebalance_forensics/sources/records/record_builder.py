@@ -110,8 +110,10 @@ class Recorder:
     _clock: Clock = field(init=False)
     _peeler: Peeler = field(init=False)
     _reader: layouts.Reader = field(init=False)
+    _wrapped: bool = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
+        self._wrapped = bool(self.profile.document or self.profile.envelopes)
         self._clock = Clock(self.profile)
         self._peeler = Peeler(self.profile)
         self._reader = layouts.reader(self.profile.layout)
@@ -171,7 +173,7 @@ class Recorder:
             self.counts.spoil(framed.offset, error)
 
     def _host(self, line: Line, parsed: Parsed) -> str | None:
-        host = line.host if self.profile.document or self.profile.envelopes or line.envelopes else None
+        host = line.host if self._wrapped or line.envelopes else None
         return host or (parsed.host if self.profile.hosts_in_records else None)
 
     def _parsed(self, line: Line, text: str) -> Parsed:

@@ -24,6 +24,7 @@ class Clock:
 
     profile: FileProfile
     _zones: dict[str, str] = field(init=False)
+    _zone_by_host: dict[str | None, str | None] = field(default_factory=dict)
     _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
     _dated: EpochMs | None = None
 
@@ -39,7 +40,8 @@ class Clock:
         if stamp is None:
             return envelope_at, envelope_at is not None
         if stamp.form == "full":
-            at, zoned = self._instant(stamp, self._dated_local(stamp), envelope_at, host)
+            local = self._dated_local(stamp) if stamp.readings else stamp.local_ms
+            at, zoned = self._instant(stamp, local, envelope_at, host)
             self._dated = at
             return at, zoned
         near = envelope_at
@@ -59,9 +61,11 @@ class Clock:
         return _in_season(zones.to_utc(local, zone), envelope_at), True
 
     def _zone_of(self, host: str | None) -> str | None:
-        return self._zones.get(host or "") or (
-            self.profile.zone if host in (None, self.profile.host) or not self._zones else None
-        )
+        if host not in self._zone_by_host:
+            self._zone_by_host[host] = self._zones.get(host or "") or (
+                self.profile.zone if host in (None, self.profile.host) or not self._zones else None
+            )
+        return self._zone_by_host[host]
 
     def _dated_local(self, stamp: Stamp) -> int:
         return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
