@@ -101,7 +101,9 @@ class Filling:
                 continue
             if read is not None:
                 value = read(cast("str", value))
-            if hint is not None and type(value) is exact:
+            if hint is None:
+                other[name] = value
+            elif type(value) is exact:
                 own[name] = value
             else:
                 self._put(name, value, own, other)

@@ -67,8 +67,12 @@ class Catalog:
             if needle in stage and stage.startswith(lead):
                 is_likely = True
                 groups = entry.program.groups_of(stage)
-                if groups is not None and (match := self._filling(entry).match(groups, peeled)) is not None:
-                    if not self._rivals_of(entry).may_win(bare, groups):
+                if groups is None:
+                    continue
+                filling = self._fillings.get(id(entry)) or self._filling(entry)
+                if (match := filling.match(groups, peeled)) is not None:
+                    rivals = self._rivals.get(id(entry)) or self._rivals_of(entry)
+                    if not rivals.may_win(bare, groups):
                         return match
                     break
         if is_likely or "\n" in spoken or self._contenders.has_others(bare):

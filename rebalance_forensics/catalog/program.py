@@ -75,8 +75,7 @@ class Program:
 
     def groups_of(self, text: str, *, loosely: bool = False) -> Groups | None:
         """What stands in each hole of a text; None where it is not of this template."""
-        source = self.loose if loosely else self.source
-        if source is None:
+        if loosely and self.loose is None:
             return None
         if len(text) > _SHORT or self.cuts[loosely] > _FEW_CUTS:
             return (self._loose_automaton if loosely else self._strict_automaton).fullmatch(text)

@@ -11,9 +11,20 @@ _FALLBACK_RANK = 80
 
 def begins_record(text: str) -> bool:
     """Whether a record surely starts here."""
-    if text[:1] in (" ", "\t", "") or begins_as_kafka_does(text):
-        return False
-    name = layouts.header_layout(text)
+    return not _goes_on(text) and _is_record(layouts.header_layout(text), text)
+
+
+def begins_record_of(name: str | None, text: str) -> bool:
+    """The same of a text whose header is of this layout, or of none."""
+    return not _goes_on(text) and _is_record(name, text)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether what a text begins with begins no record."""
+    return text[:1] in (" ", "\t", "") or begins_as_kafka_does(text)
+
+
+def _is_record(name: str | None, text: str) -> bool:
     if name is None:
         return False
     layout = layouts.by_name()[name]

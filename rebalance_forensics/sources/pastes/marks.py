@@ -48,7 +48,7 @@ def has_fence(lines: Sequence[str]) -> bool:
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
     """The lines without what stands around them, run by run, until nothing more comes off."""
-    found = [piece.reading("" if _BORDER.match(piece.text) else _GLUED.sub("", piece.text)) for piece in pieces]
+    found = [piece.reading("" if _BORDER.match(piece.text) else _unfenced(piece.text)) for piece in pieces]
     for _ in range(_DEEPEST):
         before = found
         found = _without_numbers(found)
@@ -59,6 +59,10 @@ def stripped(pieces: Sequence[Piece]) -> list[Piece]:
         if found == before:
             break
     return found
+
+
+def _unfenced(text: str) -> str:
+    return _GLUED.sub("", text) if "```" in text else text
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
@@ -77,10 +81,10 @@ def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
 
 
 def _inside(text: str, mark: re.Pattern[str]) -> str | None:
-    if not text.strip():
+    match = mark.match(text)
+    if match is None or match.end() < len(text) or not text.strip() or looks_like_record(text):
         return None
-    match = mark.match(text) if not looks_like_record(text) else None
-    return None if match is None or match.end() < len(text) else (match["text"] or "").rstrip(" \t")
+    return (match["text"] or "").rstrip(" \t")
 
 
 def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str]) -> bool:
@@ -100,7 +104,8 @@ def _without_numbers(pieces: Sequence[Piece]) -> list[Piece]:
     done: list[Piece] = []
     run: list[tuple[Piece, int, str]] = []
     for piece in [*pieces, None]:
-        match = _NUMBER.match(piece.text) if piece is not None and not looks_like_record(piece.text) else None
+        match = _NUMBER.match(piece.text) if piece is not None else None
+        match = None if piece is not None and match is not None and looks_like_record(piece.text) else match
         if piece is not None and match and (not run or int(match["number"]) > run[-1][1]):
             run.append((piece, int(match["number"]), match["text"]))
             continue

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.envelopes.ansi import is_coloured, without_colours
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.envelopes.content import begins_record
+from rebalance_forensics.sources.envelopes.content import begins_record, begins_record_of
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
@@ -70,8 +70,9 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
     if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
         inside = _peel(line, "json-text", layout)
         return inside if inside and inside[0].fields is None and begins_record(inside[0].text) else None
-    dated = layouts.header_layout(line.text) == _DATED
-    if begins_record(line.text) and not dated:
+    own = layouts.header_layout(line.text)
+    dated = own == _DATED
+    if not dated and begins_record_of(own, line.text):
         return None
     for name, envelope in envelopes.by_name().items():
         if (
