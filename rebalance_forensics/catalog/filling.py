@@ -51,10 +51,10 @@ class Filling:
         self._composites: list[_Composite] = []
         for at, (name, kind) in enumerate(entry.program.holes):
             self._take(at, name, type_named(kind, types))
-        self._of_prefixes = frozenset({*self._hints, "offsets_partition"})
+        self._of_prefixes = frozenset(self._hints) | {"offsets_partition"}
         """What a prefix says that is a field of the event as well."""
         said_anyway = entry.program.constants.keys() - self._hints.keys()
-        self._is_plain = entry.event is not None and said_anyway.isdisjoint({_GROUP, *SPEAKER_FIELDS})
+        self._is_plain = entry.event is not None and said_anyway.isdisjoint(SPEAKER_FIELDS | {_GROUP})
 
     def match(self, groups: Groups, peeled: Peeled) -> Match | None:
         """What the values in the holes tell; None where one of them cannot be read, or they tell too little."""
@@ -109,7 +109,8 @@ class Filling:
                 self._put(name, value, own, other)
         words: dict[str, FieldValue] | None = None
         if not SPEAKER_FIELDS.isdisjoint(other):
-            words = {name: value for name, value in other.items() if name in SPEAKER_FIELDS and value not in (None, "")}
+            names = SPEAKER_FIELDS & other.keys() - own.keys()
+            words = {name: value for name in names if (value := other[name]) not in (None, "")}
         return self._match(own, other.get(_GROUP), words, peeled)
 
     def _inside(self, groups: Groups, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> list[FieldValue]:

@@ -53,7 +53,7 @@ class Sieve(Generic[T]):
         said = text.split()
         if self._by_word.keys().isdisjoint(said):
             return found
-        for word in self._by_word.keys() & {*said}:
+        for word in self._by_word.keys() & set(said):
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 
