@@ -4,6 +4,7 @@ import pytest
 
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
+from tests.kafka_words import member_id
 from tests.story import Side, Story
 
 LOST = (
@@ -104,3 +105,31 @@ def test_who_looks_for_its_coordinator_for_seconds_may_have_been_cut_off() -> No
     unsure.reborn("c-3")
     unsure.rebalanced("01:10:03.300", unsure.words.adding(unsure.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert "network-partition" not in {r.cause for r in unsure.the_incident().ruled_out}
+
+
+NO_GENERATION = "Generation{generationId=-1, memberId='', protocol='null'}"
+FROM_HEARTBEAT = "Resetting generation due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+NEED_ID = "Request joining group due to: need to re-join with the given member-id: {}"
+
+
+def test_a_heartbeat_without_a_member_id_that_is_refused_ends_no_second_membership() -> None:
+    """It was sent between the commit that was refused, and that reset the generation, and the next JoinGroup."""
+    story = cut_off_and_told_by_a_commit()
+    story.client("c-3", "01:10:22.000", UNKNOWN.format(NO_GENERATION))
+    story.client("c-3", "01:10:22.001", FROM_HEARTBEAT)
+    story.rebalanced("01:10:22.010", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["network-partition"]
+    assert [d.member for d in story.timeline().departures] == [member_id("c-3")]
+
+
+def cut_off_and_told_by_a_commit() -> Story:
+    """c-3 hears of its eviction from a commit, and is given a new member id."""
+    story = evicted()
+    for time in ("01:09:20.000", "01:09:31.000", "01:09:42.000", "01:09:55.000", "01:10:07.000"):
+        story.client("c-3", time, "Node 2 disconnected.", logger="org.apache.kafka.clients.NetworkClient")
+        story.client("c-3", time.replace(".000", ".010"), LOST)
+    reset = "Resetting generation due to: encountered UNKNOWN_MEMBER_ID from OFFSET_COMMIT response"
+    story.client("c-3", "01:10:20.000", reset)
+    story.client("c-3", "01:10:20.100", "(Re-)joining group")
+    new = story.reborn("c-3").id_of("c-3")
+    return story.client("c-3", "01:10:20.900", NEED_ID.format(new))

@@ -46,7 +46,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.replay.lost_membership import is_first_join, is_late_commit, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import names_no_member, is_late_commit, was_refused
 from rebalance_forensics.timeline.windows import (
     LOST_AT_THE_END_MS,
     REQUEST_TIMEOUT_MS,
@@ -139,7 +139,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
 
 def _unknown_at_join(event: Event) -> bool:
     """A process that was started anew has no member id that the coordinator could not know."""
-    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not is_first_join(event)
+    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not names_no_member(event)
 
 
 @sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")

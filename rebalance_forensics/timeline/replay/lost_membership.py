@@ -33,7 +33,7 @@ def was_expelled(event: Event) -> bool:
     """
     error = getattr(event, "error", None)
     stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
-    return (error in EXPELLED or stale) and not is_first_join(event)
+    return (error in EXPELLED or stale) and not names_no_member(event)
 
 
 def was_a_member(event: Event) -> bool:
@@ -96,6 +96,10 @@ def is_late_commit(event: Event) -> bool:
     return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
-def is_first_join(event: Event) -> bool:
-    """Whether a client that has no member id yet was turned away, which ends no membership."""
-    return isinstance(event, JoinFailed | SyncFailed) and event.generation == -1 and not event.member
+def names_no_member(event: Event) -> bool:
+    """Whether a client that has no member id was turned away, which ends no membership.
+
+    It has none yet, or it gave up the one it had while the request was on its way: the heartbeat thread may send one
+    with Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
+    """
+    return isinstance(event, JoinFailed | SyncFailed | HeartbeatFailed) and event.generation == -1 and not event.member

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
-from rebalance_forensics.timeline.replay.lost_membership import never_left, was_a_member
+from rebalance_forensics.timeline.replay.lost_membership import names_no_member, never_left, was_a_member
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
@@ -121,6 +121,8 @@ class Register:
 
     def _told_to_rejoin(self, participant: Participant, event: Event) -> None:
         """Only a member hears of a rebalance: where logs begin in its life, it is no newcomer."""
+        if names_no_member(event):
+            self._refused[participant, event.speaker.client_id] = "", event
         if not isinstance(event, HeartbeatFailed) or event.error != "REBALANCE_IN_PROGRESS":
             return
         client = event.speaker.client_id
@@ -212,6 +214,8 @@ class Register:
 
     def _expelled(self, participant: Participant, event: Event) -> None:
         member = self._turned_away(participant, event)
+        if member == "":
+            return  # the answer to a request that named no member
         if member is None:
             last = self._last_departure.get(participant)
             if last is not None and last.returned is None:
@@ -235,7 +239,7 @@ class Register:
             return named
         former, answer = self._refused.get(client, (None, event))
         same_answer = isinstance(event, GenerationReset) and time_of(event) - time_of(answer) <= A_SECOND_MS
-        if same_answer and former in self._gone and former not in self.live:
+        if same_answer and (former == "" or (former in self._gone and former not in self.live)):
             return former
         return self._member_of(participant, event.speaker.client_id)
 
