@@ -46,7 +46,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.replay.lost_membership import names_no_member, is_late_commit, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, names_no_member, was_refused
 from rebalance_forensics.timeline.windows import (
     LOST_AT_THE_END_MS,
     REQUEST_TIMEOUT_MS,
