@@ -111,3 +111,16 @@ def test_one_member_that_closes_is_no_sure_shutdown_while_nothing_tells_of_the_o
     closes(story, "c-1", "01:10:00.000", [])
     told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "shutdown"]
     assert [cause.confidence for cause in told] == [0.55]
+
+
+@pytest.mark.parametrize("release", [(2, 2), (2, 3)])
+def test_a_generation_that_is_stabilized_after_the_only_member_that_brokers_name_left_has_others(
+    release: Release,
+) -> None:
+    """Before 2.4 a coordinator names the first newcomer of a rebalance only, and counts nobody."""
+    story = Story(release=release, seen="brokers").formed("c-1", "c-2", "c-3")
+    gone = story.id_of("c-1")
+    story.broker("01:10:00.000", story.words.left(gone, "the consumer is being closed"))
+    story.broker("01:10:00.001", story.words.preparing(1, story.words.leaving(gone, "")))
+    story.broker("01:10:03.000", story.words.said("Stabilized group payments generation 2 (__consumer_offsets-13)"))
+    assert "shutdown" not in {i.root_causes[0].cause for i in story.case().incidents}

@@ -261,7 +261,8 @@ def _with_members(timeline: Timeline) -> InTime[int]:
 
 
 def _counts_members(rebalance: Rebalance) -> bool:
-    return any(isinstance(e, GenerationStabilized) and e.member_count for e in rebalance.events)
+    """Only a generation with members is told as stabilized, before 2.4 without their number (`onCompleteJoin`)."""
+    return any(isinstance(e, GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
 
 
 def _away_at_the_end(timeline: Timeline, away: Absence) -> bool:
