@@ -50,6 +50,23 @@ def test_a_member_that_died_shortly_before_was_no_step_of_it(release: Release) -
     assert [i.generations for i in (crash, deployment)] == [(2, 3), (4, 5, 6, 7, 8, 9)]
 
 
+@pytest.mark.parametrize("release", [(2, 8), (3, 9), (4, 1)])
+def test_a_member_that_dies_while_the_others_are_restarted_is_a_crash(release: Release) -> None:
+    """Its log ends without a shutdown where those of the others show one, and its session expires."""
+    members = [*ALL, "c-4"]
+    story = Story(release=release).formed(*members)
+    for minute, client in ((10, "c-1"), (11, "c-2"), (13, "c-4")):
+        stay = [c for c in members if c != client]
+        if client == "c-4":
+            dies(story, "c-3", "01:12:00.000", ["c-1", "c-2", "c-4"])
+            comes(story, "c-3", "01:12:20.000", members)
+        closes(story, client, f"01:{minute}:00.000", stay)
+        comes(story, client, f"01:{minute}:08.000", [*stay, client])
+    found = {i.root_causes[0].cause: i for i in story.incidents()}
+    assert set(found) == {"rolling-restart", "process-crash"}
+    assert [c.name for c in found["process-crash"].root_causes[0].culprits] == ["c-3"]
+
+
 @pytest.mark.parametrize("release", [(0, 11), (1, 0), (2, 0)])
 def test_a_consumer_that_is_back_without_a_new_configuration_was_not_restarted(release: Release) -> None:
     story = Story(release=release).formed("c-1", "c-2")
@@ -75,6 +92,13 @@ def test_two_deployments_in_a_row_are_deployments_still(seen: Side) -> None:
     story = deployed(seen=seen, bounces=2)
     assert set(story.causes()) == {"rolling-restart"}
     assert {i.severity for i in story.incidents()} == {"info"}
+
+
+def dies(story: Story, client: str, time: str, stay: list[str]) -> Story:
+    """Its session expires, and the others rebalance."""
+    dead = story.id_of(client)
+    story.broker(time, story.words.failed(dead))
+    return story.reborn(client).rebalanced(time, f"removing member {dead} on heartbeat expiration", stay)
 
 
 OLD = ["pay-7c9f-aaa", "pay-7c9f-bbb", "pay-7c9f-ccc"]

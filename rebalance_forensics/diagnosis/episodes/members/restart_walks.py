@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, res
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.episodes.runs import walks
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -77,8 +78,8 @@ def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
     clean = [r for r in clean if not exception_before(timeline, r.away)]
     for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
-        for group in map(_from_its_first_step, _bounces(walk)):
-            if _covers_most(timeline, group):
+        for group in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
+            if group and _covers_most(timeline, group):
                 replaced = tuple(_replaced(group))
                 yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= _settled(timeline, group))
     yield from _under_new_names(timeline)
@@ -138,11 +139,14 @@ def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
     """Newcomers take the places of nearly all members by turns: whoever scales, keeps most of them."""
     clean = [r for r in replacements(timeline) if not exception_before(timeline, r.away)]
-    for group in walks(clean, lambda r: r.away.at, lambda r: r.by):
+    for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
+        group = _without_the_killed(timeline, walk)
         participants = _replaced(group)
+        if len(participants) < 2:
+            continue
         settled = _settled(timeline, group, min(min(r.up_at, r.away.at) for r in group) - 1)
         by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
-        if len(participants) >= 2 and by_turns and 4 * len(participants) >= 3 * settled:
+        if by_turns and 4 * len(participants) >= 3 * settled:
             everyone = len(participants) >= settled
             yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True)
 
@@ -176,6 +180,18 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
     if _fell_silent(absence) and not silent:
         silent = absence.start is not None and logs_its_leaving(timeline, one)
     return one.has_log and absence.stop is None and silent
+
+
+def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
+    """Where a deployment is seen to let processes close, one whose own log does not show it died by itself."""
+    if not any(r.away.stop is not None for r in walk):
+        return walk
+    return [r for r in walk if not (_was_killed(timeline, r.away) and _would_show_its_close(timeline, r.away))]
+
+
+def _would_show_its_close(timeline: Timeline, absence: Absence) -> bool:
+    begin = absence.at - session_timeout_ms(timeline)
+    return any(log.detailed and log.begin <= begin for log in timeline.coverage.of(absence.participant))
 
 
 def _is_only_listed(restart: Restart) -> bool:
