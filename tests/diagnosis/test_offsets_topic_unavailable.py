@@ -127,3 +127,30 @@ def test_an_outage_goes_on_while_its_replica_is_away_however_rarely_the_group_wr
         story.rebalanced(at, failure, ["c-1", "c-2"])
     assert story.causes() == ["offsets-topic-unavailable"]
     assert story.blamed() == ["broker-3"]
+
+
+def test_commits_that_are_refused_are_not_told_as_failed_rebalances() -> None:
+    assert "offset commits failed" in commits_refused(lasting=20).the_incident().summary
+    assert "every rebalance failed" in cannot_write().the_incident().summary
+
+
+def refused_in(partition: int, seconds: int = 60) -> Story:
+    """Brokers before 2.8: a rebalance waits for its first members while a partition refuses every write."""
+    story = Story(release=(2, 7), seen="brokers").formed("c-1", "c-2")
+    story.broker("01:09:00.000", story.words.preparing(1, story.words.adding(story.id_of("c-3"))))
+    for second in range(0, seconds, 5):
+        told = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
+        story.broker(f"01:09:{second:02}.100", told, logger="kafka.server.ReplicaManager")
+    return story
+
+
+def test_a_partition_that_refuses_every_write_for_long_stores_nothing_of_the_groups_in_it() -> None:
+    assert refused_in(partition=13).causes() == ["offsets-topic-unavailable"]
+
+
+def test_a_partition_of_other_groups_does_not_concern_the_group() -> None:
+    assert "offsets-topic-unavailable" not in refused_in(partition=14).causes()
+
+
+def test_a_partition_that_refuses_writes_for_a_moment_may_be_tried_again() -> None:
+    assert "offsets-topic-unavailable" not in refused_in(partition=13, seconds=10).causes()

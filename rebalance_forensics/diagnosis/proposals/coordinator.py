@@ -30,6 +30,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
 )
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
@@ -130,9 +131,16 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         severity="critical",
         onset=outage.begin,
         brings=(*moves, *rebalances_in_outage(timeline, outage)),
-        narrative=(
-            f"The coordinator could not write the group's assignment to {OFFSETS}: every rebalance failed and "
-            f"started over{gone}"
-        ),
+        narrative=f"{_what_failed(outage)}{gone}",
         advice=replicate_offsets(outage.refused),
     )
+
+
+def _what_failed(outage: Outage) -> str:
+    if outage.stored_no_assignment:
+        told = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
+    elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
+        told = f"to {OFFSETS}: offset commits failed"
+    else:
+        told = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
+    return f"The coordinator could not write {told}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
 from rebalance_forensics.events.base import Event
@@ -18,7 +19,13 @@ from rebalance_forensics.events.coordinator import (
 )
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalances import AssignmentNotStored, RebalanceStarted, SyncFailed
+from rebalance_forensics.events.rebalances import (
+    AssignmentNotStored,
+    GenerationStabilized,
+    GroupEmptied,
+    RebalanceStarted,
+    SyncFailed,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
@@ -43,6 +50,11 @@ class Outage(Struct, frozen=True):
         """The lines that show it, the most telling first."""
         first, short = self.refused[:6], (*self.shrunk[:4], *self.insufficient[:3])
         return (*first, *short, *self.stopped[:2], *self.refused[6:])
+
+    @property
+    def stored_no_assignment(self) -> bool:
+        """Whether rebalances failed, or only commits and other writes."""
+        return not all(isinstance(e, OffsetCommitFailed | ReplicasInsufficient) for e in self.refused)
 
     @property
     def begin(self) -> int:
@@ -97,21 +109,43 @@ def _of_offsets(partition: str | None) -> bool:
 
 
 def _refused_writes(timeline: Timeline) -> list[Event]:
-    """Assignments that were not stored; where none is logged, the commits that were not."""
+    """Assignments that were not stored; where none is logged, commits or other writes to its partition."""
     told = timeline.of(AssignmentNotStored, RebalanceStarted)
     own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
     commits = refused_commits(timeline)
-    return [*syncs, *commits] if commits else []
+    return [*syncs, *commits] if commits else _refused_in_its_partition(timeline)
+
+
+def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
+    """Writes that the coordinator of a group with members refused for long, in the partition that holds the group.
+
+    Whoever made them, those of the group fail as well: a coordinator before 2.1 does not log it, nor does any log the
+    commits, nor the rebalance that waits for its first members.
+    """
+    partition = told_partition(timeline.group, timeline.own, timeline.settings)
+    if partition is None:
+        return []
+    refused = (e for e in timeline.of(ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
+    told: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
+    return told if _lasts(timeline, told) else []
+
+
+def _has_members(timeline: Timeline, at: int) -> bool:
+    formed = timeline.of(GenerationStabilized, GroupEmptied).last(at)
+    return isinstance(formed, GenerationStabilized) and formed.member_count != 0
+
+
+def _lasts(timeline: Timeline, told: Sequence[Event]) -> bool:
+    return len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * offsets_write_ms(timeline)
 
 
 def refused_commits(timeline: Timeline) -> list[Event]:
     """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
     told: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
-    lasting = len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * offsets_write_ms(timeline)
-    return told if lasting else []
+    return told if _lasts(timeline, told) else []
 
 
 def _again_and_again(timeline: Timeline) -> list[Event]:
