@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from types import ModuleType
 
+from rebalance_forensics.sources.layouts.angle_brackets import out_of_angle_brackets
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
 from rebalance_forensics.sources.layouts.header_remainder import without_heading
 from rebalance_forensics.sources.layouts.kafkajs_text import with_kafkajs_facts
@@ -58,4 +59,4 @@ def _whole(layout: Layout, text: str) -> Parsed | None:
     parsed = layout.parse(text)
     if parsed is None or not isinstance(layout, TextLayout):
         return parsed
-    return with_kafkajs_facts(unwrapped(without_heading(parsed)))
+    return with_kafkajs_facts(unwrapped(out_of_angle_brackets(without_heading(parsed))))
