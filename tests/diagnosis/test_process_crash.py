@@ -80,6 +80,14 @@ def test_a_client_of_1_x_logs_no_leave_so_its_silence_alone_is_a_guess() -> None
     assert story.the_incident().severity != "critical"
 
 
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_client_of_1_x_that_is_started_anew_may_have_been_stopped_just_as_well(seen: Side) -> None:
+    story = Story(release=(1, 1), seen=seen).formed("c-1", "c-2", "c-3")
+    story.reborn("c-3").started("c-3", "01:10:00.000")
+    story.rebalanced("01:10:02.000", "", ["c-1", "c-2", "c-3"]).goes_on("01:15:00.000")
+    assert all(c.confidence < 0.6 for i in story.incidents() for c in i.root_causes)
+
+
 def blackout(*, restarted: bool) -> Story:
     """Three of four members lose their sessions within three seconds; their processes may start again together."""
     story = Story().formed("c-1", "c-2", "c-3", "c-4")

@@ -75,8 +75,11 @@ def may_close_unheard(timeline: Timeline, participant: Participant) -> bool:
 
 
 def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
-    """A consumer before 2.1 whose log just ends: it writes nothing at INFO when it closes (AbstractCoordinator)."""
-    if absence.participant.kind == "instance" or absence.start is not None or absence.stop is not None:
+    """A consumer before 2.1 whose log ends, or breaks off until its process starts anew.
+
+    It writes nothing at INFO when it closes (AbstractCoordinator).
+    """
+    if absence.participant.kind == "instance" or absence.stop is not None:
         return False
     if not absence.vanished:
         return False
