@@ -105,3 +105,27 @@ def test_a_sink_task_that_throws_is_not_why_the_consumer_of_another_task_left() 
     story.line(f"{sink}/app.log", "01:09:59.990", failed, level="ERROR", logger="o.a.k.connect.runtime.WorkerTask")
     closes(story, other, "01:10:00.000", [sink])
     assert "member-left" not in story.causes()
+
+
+FAILED = "Worker died\njava.lang.IllegalStateException: order 4711 has no items"
+WORKER = "com.acme.orders.OrderWorker"
+
+
+def two_in_one_process() -> Story:
+    """c-1 and c-2 write to one file in a layout without threads; c-1 closes."""
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.line("c-1/app.log", "01:09:00.000", story.of("c-2").said("Discovered group coordinator b-2:9092 (id: 1)"))
+    return closes(story, "c-1", "01:10:00.000", ["c-2", "c-3"])
+
+
+def test_an_error_beside_the_only_consumer_of_its_file_that_closes_is_why_it_did() -> None:
+    story = two_in_one_process()
+    story.line("c-1/app.log", "01:10:00.010", FAILED, level="ERROR", logger=WORKER)
+    assert story.causes() == ["member-left"]
+    assert story.blamed() == ["c-1"]
+
+
+def test_an_error_long_before_one_of_two_consumers_of_its_file_closes_may_be_the_others() -> None:
+    story = two_in_one_process()
+    story.line("c-1/app.log", "01:09:50.000", FAILED, level="ERROR", logger=WORKER)
+    assert "member-left" not in story.causes()

@@ -1,4 +1,4 @@
-"""Messages that their layout puts into angle brackets: `%d %p [%c] - <%m>%n`, as in Spring's old sample applications."""
+"""Messages that their layout puts into angle brackets, `%d %p [%c] - <%m>%n`, as in Spring's old sample applications."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     begin = away.stop.at if away.stop is not None else away.at
     since, until = begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
+    found = found or _of_the_only_one_to_go(timeline, away.participant, begin, until)
     if not found:
         return []
     threads = _stream_threads(timeline, away)
@@ -47,6 +48,24 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
         return []
     failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
     return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]
+
+
+def _of_the_only_one_to_go(timeline: Timeline, one: Participant, begin: int, until: int) -> list[Event]:
+    """Errors in a file that several consumers share, where no line of the layout names a thread.
+
+    They are those of the consumer that closes at that moment, provided that no other of the file does.
+    """
+    since = begin - MOMENTS_BEFORE_MS
+    told = timeline.of(ExceptionLogged).between(since, until)
+    told = [e for e in told if e.speaker.thread is None and e.speaker.client_id is None]
+    return [e for e in told if _alone_goes(timeline, one, timeline.participants.at_place(e), since, until)]
+
+
+def _alone_goes(timeline: Timeline, one: Participant, here: Sequence[Participant], since: int, until: int) -> bool:
+    if one.kind != "client" or one not in here:
+        return False
+    gone = {d.participant for d in timeline.departures.between(since, until)}
+    return gone.intersection(here) == {one}
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
