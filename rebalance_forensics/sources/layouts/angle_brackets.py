@@ -1,4 +1,4 @@
-"""Messages that their layout puts into angle brackets, `%d %p [%c] - <%m>%n`, as in Spring's old sample applications."""
+"""Messages in angle brackets: `%d %p [%c] - <%m>%n`, as the layout of Spring's old sample applications has it."""
 
 from __future__ import annotations
 
