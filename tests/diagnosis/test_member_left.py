@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
-from tests.diagnosis.closings import CLOSED, LEAVING, closes
+from tests.diagnosis.closings import CLOSED, LEAVING, closes, comes
 from tests.diagnosis.threads import Application
 from tests.kafka_words import Release, generation_of, member_id
 from tests.story import Story
@@ -129,3 +129,14 @@ def test_an_error_long_before_one_of_two_consumers_of_its_file_closes_may_be_the
     story = two_in_one_process()
     story.line("c-1/app.log", "01:09:50.000", FAILED, level="ERROR", logger=WORKER)
     assert "member-left" not in story.causes()
+
+
+def test_a_consumer_that_was_stopped_once_and_then_failed_is_told_by_its_failure() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    for minute, fails in ((10, False), (11, True), (12, True)):
+        if fails:
+            story.line("c-1/app.log", f"01:{minute}:00.000", FAILED, level="ERROR", logger=WORKER)
+        closes(story, "c-1", f"01:{minute}:00.010", ["c-2", "c-3"])
+        comes(story, "c-1", f"01:{minute}:10.000", ["c-1", "c-2", "c-3"])
+    assert story.causes() == ["member-left"]
+    assert "IllegalStateException" in story.the_incident().summary

@@ -32,7 +32,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         cause=cause,
         confidence=confidence,
         culprits=_culprits(timeline, findings),
-        narrative=told[0].narrative,
+        narrative=_told_first(findings).hypothesis.narrative,
         evidence=evidence,
         evidence_total=total,
         occurrences=len(told),
@@ -78,7 +78,7 @@ def _interleaved(told: Sequence[Sequence[Event]]) -> list[Event]:
 
 def summary_of(findings: Sequence[Weighed]) -> str:
     """The first finding, and to how many more it happened: a verdict that names one of many would mislead."""
-    first, others = findings[0], _others(findings)
+    first, others = _told_first(findings), _others(findings)
     if not others:
         return first.hypothesis.narrative
     return f"{_sentence(first.hypothesis.narrative)} {_affected(others)}"
@@ -87,7 +87,12 @@ def summary_of(findings: Sequence[Weighed]) -> str:
 def _others(findings: Sequence[Weighed]) -> list[str]:
     if len(findings) == 1:
         return []
-    return sorted({name for one in findings for name in names_of(one)} - names_of(findings[0]))
+    return sorted({name for one in findings for name in names_of(one)} - names_of(_told_first(findings)))
+
+
+def _told_first(findings: Sequence[Weighed]) -> Weighed:
+    """The first fault: that a member was stopped once before it failed again and again says little."""
+    return next((one for one in findings if one.hypothesis.severity != "info"), findings[0])
 
 
 def _affected(others: Sequence[str]) -> str:
