@@ -88,3 +88,25 @@ def test_three_picked_lines_do_not_prove_that_a_member_is_new(tmp_path: Path) ->
     (added,) = [cause for cause in causes if cause["cause"] == "scale-out"]
     assert added["confidence"] < 0.9
     assert "the picked lines do not show whether they were members before" in added["narrative"]
+
+
+def newcomer_in_logs_that_begin(time: str) -> Story:
+    """c-3 joins at 01:10:00; what was logged before a time is missing."""
+    story = comes(Story().formed("c-1", "c-2").goes_on(time), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    story.events = [e for e in story.events if (e.at or 0) >= ms(time)]
+    return story
+
+
+@pytest.mark.parametrize(("begin", "confidence"), [("01:09:50.000", 0.55), ("01:02:00.000", 0.9)])
+def test_who_comes_soon_after_the_logs_begin_may_have_gone_just_before(begin: str, confidence: float) -> None:
+    (found,) = (i.root_causes[0] for i in newcomer_in_logs_that_begin(begin).case().incidents)
+    assert (found.cause, found.confidence) == ("scale-out", confidence)
+
+
+def test_who_loses_partitions_before_it_joins_is_no_newcomer() -> None:
+    story = Story().formed("c-1", "c-2", "c-3").goes_on("01:09:50.000")
+    lost = "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that "
+    story.client("c-3", "01:09:59.900", f"{lost}consumer is in old state or no longer part of the group")
+    story.reborn("c-3").rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    story.events = [e for e in story.events if (e.at or 0) >= ms("01:09:50.000")]
+    assert "scale-out" not in story.causes()

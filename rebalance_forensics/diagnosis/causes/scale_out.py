@@ -9,7 +9,15 @@ from rebalance_forensics.diagnosis.episodes.members.counted_growth import counte
 from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.scaling import about_additions, about_growth
-from rebalance_forensics.diagnosis.signs.newcomers import ALONE, COUNTED, NEWCOMERS, ONLY_LISTED, PICKED, PICKED_COUNTS
+from rebalance_forensics.diagnosis.signs.newcomers import (
+    ALONE,
+    COUNTED,
+    NEWCOMERS,
+    ONLY_LISTED,
+    PICKED,
+    PICKED_COUNTS,
+    SOON,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -32,6 +40,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(NEWCOMERS, DECISIVE),
         speaks_for(PICKED, WEAK),
+        speaks_for(SOON, WEAK),
         speaks_for(COUNTED, STRONG),
         speaks_for(PICKED_COUNTS, WEAK),
         speaks_for(ONLY_LISTED, 0),

@@ -39,7 +39,7 @@ def was_expelled(event: Event) -> bool:
 def was_a_member(event: Event) -> bool:
     """Whether only a member can be told that it is none: logs may begin after it joined."""
     match event:
-        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed():
+        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed() | OwnershipGivenUp():
             return True
         case JoinFailed(error="UNKNOWN_MEMBER_ID", generation=None):
             # Only a JoinGroup that carries a member id is answered so (GroupCoordinator.doJoinGroup).

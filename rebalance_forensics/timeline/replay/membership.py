@@ -7,6 +7,7 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
+from rebalance_forensics.events.partitions import OwnershipGivenUp
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
@@ -20,7 +21,7 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
-from rebalance_forensics.timeline.replay.lost_membership import names_no_member, never_left, was_a_member
+from rebalance_forensics.timeline.replay.lost_membership import names_no_member, never_left, was_a_member, was_refused
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
@@ -211,6 +212,12 @@ class Register:
         departure = DepartureDraft(participant, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
+
+    def _shows_a_former_life(self, participant: Participant, event: Event) -> bool:
+        """Whether only a line of what it lost shows that it was a member; `was_refused` says why that may mislead."""
+        if isinstance(event, OwnershipGivenUp):
+            return participant not in self._seen
+        return was_refused(event) and not self._seen
 
     def _expelled(self, participant: Participant, event: Event) -> None:
         member = self._turned_away(participant, event)

@@ -44,7 +44,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import COUNTING
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
-from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled
 from rebalance_forensics.timeline.replay.membership import Register
 from rebalance_forensics.timeline.replay.missed_rebalances import Missed
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
@@ -246,7 +246,7 @@ class Lives(Register):
                     self._expelled(participant, event)
             case InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")
-            case _ if session_is_over(event) or (was_refused(event) and not self._seen):
+            case _ if session_is_over(event) or self._shows_a_former_life(participant, event):
                 self._expelled(participant, event)
 
     def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
