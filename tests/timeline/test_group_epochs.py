@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.closings import closes
 from tests.epochs import HEARTBEAT, IDS, MEMBERSHIP, EpochStory, three_members
 from tests.kafka_words import generation_of, member_id
-from tests.story import Story
+from tests.story import Story, ms
 
 
 def fenced() -> EpochStory:
@@ -154,3 +154,17 @@ def test_logs_that_show_epoch_2_of_a_group_that_starts_show_its_beginning(
     story.generation = begun_with - 1
     story.joins("c-1", "01:00:00.000").joins("c-2", "01:00:01.000")
     assert any("in the middle" in gap.what for gap in story.case().gaps) is begins_late
+
+
+@pytest.mark.parametrize(("logs", "spans"), [(("c-1", "c-2"), 1), (("c-1",), 0)])
+def test_what_a_coordinator_hands_on_to_a_member_without_a_log_may_be_read(logs: tuple[str, ...], spans: int) -> None:
+    """Nothing but the log of its next owner shows when a revoked partition is assigned anew (KIP-848)."""
+    story = EpochStory(release=(4, 1))
+    story.joins("c-1", "01:00:00.000")
+    story.client("c-1", "01:00:00.120", "Adding newly assigned partitions: [orders-5]")
+    story.joins("c-2", "01:10:00.000")
+    story.client("c-1", "01:10:00.300", "Revoke previously assigned partitions orders-5")
+    story.client("c-2", "01:10:03.300", "Adding newly assigned partitions: [orders-5]")
+    story.goes_on("01:20:00.000")
+    story.events = [e for e in story.events if e.speaker.role == "broker" or e.speaker.file.partition("/")[0] in logs]
+    assert len([s for s in story.history().unread if s.started_at >= ms("01:10:00.000")]) == spans

@@ -36,6 +36,7 @@ class Gaps:
     def __init__(self, timeline: Timeline, knowledge: Knowledge, end: int) -> None:
         self._knowledge = knowledge
         self._end = end
+        self._hands_on_unseen = timeline.mode == "server-side"
         self._failures: InTime[Event] = InTime(
             timeline.own.telling(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
         )
@@ -80,7 +81,9 @@ class Gaps:
             return None
         end = until if until is not None else self._end
         handed_on = self._knowledge.lost_between(before.end, end)
-        if handed_on is not None or self._knowledge.complete_at(before.end) or before.why == "revoked":
+        # A coordinator that assigns by itself (KIP-848) hands on what was revoked without a generation of its own.
+        kept_back = before.why == "revoked" and not self._hands_on_unseen
+        if handed_on is not None or self._knowledge.complete_at(before.end) or kept_back:
             return handed_on
         return max(before.end, before.missed_at or before.end)
 
