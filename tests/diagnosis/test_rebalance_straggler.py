@@ -284,3 +284,20 @@ def test_a_newcomer_that_is_let_in_late_had_to_wait_for_somebody_that_its_log_do
 
 def test_a_newcomer_that_is_let_in_at_the_next_heartbeat_waited_for_nobody() -> None:
     assert "rebalance-straggler" not in newcomer_let_in_after(3).causes()
+
+
+@pytest.mark.parametrize(("heard", "sure"), [(13, False), (2, True)])
+def test_a_member_that_hears_of_a_rebalance_late_and_then_joins_may_send_rare_heartbeats(
+    heard: int, *, sure: bool
+) -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    old = story.id_of("c-3")
+    story.broker("01:10:00.000", story.words.left(old))
+    story.broker("01:10:00.001", story.words.preparing(1, story.words.leaving(old)))
+    for client, told, joins in (("c-1", 1, 1), ("c-2", heard, 14)):
+        story.client(client, f"01:10:{told:02}.100", "Request joining group due to: group is already rebalancing")
+        story.client(client, f"01:10:{joins:02}.900", "(Re-)joining group")
+    story.generation = 2
+    story.assigned(ms("01:10:15.000"), ["c-1", "c-2"])
+    found = [c for i in story.incidents() for c in i.root_causes if c.cause == "rebalance-straggler"]
+    assert any(c.confidence >= 0.75 for c in found) is sure

@@ -36,7 +36,7 @@ CAUSE = Cause(
         speaks_for(LAST, STRONG),
         speaks_for(HEARD, STRONG),
         speaks_against(WAITED_ALONE, WEAK),
-        speaks_against(barriers.heartbeats_may_explain, STRONG),
+        speaks_against(barriers.heartbeats_may_explain, STRONG + WEAK),
         speaks_against(barriers.session_expiry_ended_it, DECISIVE),
         speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),
         speaks_against(barriers.coordinator_out_of_reach, DECISIVE),

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Su
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded
-from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinRequested, SyncFailed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
@@ -77,11 +77,30 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 )
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Whether members with rare heartbeats, which Kafka's documentation allows, would have joined as late."""
-    if subject.participants or "heartbeat.interval.ms" in timeline.settings:
+    heard = [_heard_late(timeline, r, one) for r in _barriers(subject) for one in subject.participants]
+    if "heartbeat.interval.ms" in timeline.settings or None in heard:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
     rare = (session_known_ms(timeline) or SESSION_MS) // HEARTBEATS_PER_SESSION
-    return Present() if open_ms and max(open_ms) <= rare + BARRIER_ALLOWED_MS else Unobservable()
+    explained = open_ms and max(open_ms) <= rare + BARRIER_ALLOWED_MS
+    return Present(tuple(e for e in heard if e is not None)) if explained else Unobservable()
+
+
+def _heard_late(timeline: Timeline, rebalance: Rebalance, one: Participant) -> Event | None:
+    """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
+    begin, joined = rebalance.started_at, rebalance.joined_at.get(one)
+    if joined is None:
+        return None
+    told = timeline.said_by(one, JoinRequested, HeartbeatFailed).between(begin, joined)
+    heard = next((e for e in told if _is_of_a_rebalance(e)), None)
+    return heard if heard is not None and joined - time_of(heard) < time_of(heard) - begin else None
+
+
+def _is_of_a_rebalance(event: Event) -> bool:
+    match event:
+        case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
+            return True
+    return False
 
 
 @sign(
