@@ -20,14 +20,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     summary="A process was paused (GC, CPU throttling, a suspended VM) beyond session.timeout.ms, then resumed.",
     mechanism=(
-        "The whole process is frozen, including its heartbeat thread. The coordinator expires the session and gives "
-        "its partitions away. When the process wakes up, its member id is unknown and it joins as a new member."
+        "The whole process is frozen, including its heartbeat thread. The coordinator expires its session and gives its"
+        " partitions away. When it wakes up, its member id is unknown and it joins as a new member."
     ),
     shows="Heartbeat expiry; a gap in the client's log, then UNKNOWN_MEMBER_ID and a rejoin by the same process.",
-    remedy=(
-        "Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session timeout "
-        "rides out short pauses; static membership does not."
-    ),
+    remedy="Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session "
+    "timeout rides out short pauses; static membership does not.",
     usual="fault",
     propose=propose,
     signs=(
@@ -43,7 +41,8 @@ CAUSE = Cause(
         speaks_against(connections.heard_until_lost, DECISIVE),
         speaks_against(connections.gave_up_unasked, DECISIVE),
         speaks_against(returns.old_id_still_in, STRONG),
-        speaks_against(heartbeats.unknown_at_sync_only, STRONG),
+        speaks_against(heartbeats.lost_before_its_assignment, STRONG),
+        speaks_against(heartbeats.lost_before_its_log, STRONG),
         speaks_against(heartbeats.expelled_with_others, STRONG),
         speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),

@@ -9,15 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.counted_growth import counte
 from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.scaling import about_additions, about_growth
-from rebalance_forensics.diagnosis.signs.newcomers import (
-    ALONE,
-    COUNTED,
-    NEWCOMERS,
-    ONLY_LISTED,
-    PICKED,
-    PICKED_COUNTS,
-    SOON,
-)
+from rebalance_forensics.diagnosis.signs import newcomers
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -38,13 +30,13 @@ CAUSE = Cause(
     usual="planned",
     propose=propose,
     signs=(
-        speaks_for(NEWCOMERS, DECISIVE),
-        speaks_for(PICKED, WEAK),
-        speaks_for(SOON, WEAK),
-        speaks_for(COUNTED, STRONG),
-        speaks_for(PICKED_COUNTS, WEAK),
-        speaks_for(ONLY_LISTED, 0),
-        speaks_for(ALONE, 0),
+        speaks_for(newcomers.NEWCOMERS, DECISIVE),
+        speaks_for(newcomers.PICKED, WEAK),
+        speaks_for(newcomers.JUST_BEGUN, WEAK),
+        speaks_for(newcomers.COUNTED, STRONG),
+        speaks_for(newcomers.PICKED_COUNTS, WEAK),
+        speaks_for(newcomers.ONLY_LISTED, 0),
+        speaks_for(newcomers.ALONE, 0),
     ),
     lookalikes=("rolling-restart", "startup", "shared-group-id"),
     settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),

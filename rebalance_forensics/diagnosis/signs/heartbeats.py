@@ -5,7 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
-from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_with, expulsion_told
+from rebalance_forensics.diagnosis.episodes.members.expulsions import (
+    expelled_with,
+    expulsion_told,
+    lost_unheard,
+    unassigned_when_lost,
+)
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of, polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
@@ -38,7 +43,6 @@ from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
     JoinSucceeded,
-    SyncFailed,
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.coverage import covering
@@ -67,8 +71,8 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
     for absence in subject.absences:
         told = absence.told
-        if all(isinstance(e, SyncFailed) for e in told):
-            # A member that waited for its assignment too long is unknown as well; nothing says that it was silent.
+        if unassigned_when_lost(timeline, absence) or lost_unheard(timeline, absence):
+            # Who does not sync in time is removed as well, who does not poll leaves; nothing says that it was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in SILENT for d in absence.departures):
             return Absent(lines=told)
@@ -310,12 +314,20 @@ def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
     return Present() if silent else Absent()
 
 
-@sign(present="only a failed SyncGroup tells that it was no longer a member", absent="")
-def unknown_at_sync_only(timeline: Timeline, subject: Subject) -> Answer:
-    """A member that waited for its assignment too long is unknown as well; nothing says that it was silent."""
-    del timeline
-    told = [e for a in subject.absences for e in a.told]
-    return Present(tuple(told)) if told and all(isinstance(e, SyncFailed) for e in told) else Absent()
+@sign(present="it had joined and not yet been given its assignment when it was no longer a member", absent="")
+def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
+    """Whoever does not send SyncGroup in time is unknown as well; nothing says that it was silent."""
+    told = [unassigned_when_lost(timeline, away) for away in subject.absences]
+    return Present(tuple(e for lines in told for e in lines)) if told and all(told) else Absent()
+
+
+@sign(
+    present="its log begins when it was no member any more, so a poll timeout before that would not be shown", absent=""
+)
+def lost_before_its_log(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether the first that a member's log says of it is that its commits are refused."""
+    told = [lost_unheard(timeline, away) for away in subject.absences]
+    return Present(tuple(e for lines in told for e in lines)) if told and all(told) else Absent()
 
 
 @sign(

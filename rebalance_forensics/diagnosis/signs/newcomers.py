@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
-from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals
+from rebalance_forensics.diagnosis.group_settings import patience_ms
 from rebalance_forensics.diagnosis.sign import Sign, stated
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import LAST_JOINED_MS, RESTART_PAIR_MS
+from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
+JUST_BEGUN = stated(
+    "new-as-the-logs-begin", present="the logs begin too shortly before to show whether they were members before"
+)
 COUNTED = stated("more-members-counted", present="the coordinator counts more members than ever since generation 1")
 PICKED_COUNTS = stated(
     "more-members-than-before", present="the picked lines do not show whether the members that came are new or back"
 )
 ONLY_LISTED = stated("new-in-a-list", present="only the leader's list names them, so they may also have been restarted")
-SOON = stated(
-    "new-soon-after-the-logs-begin",
-    present="the logs begin too shortly before to show whether the members that came are new or back",
-)
 ALONE = stated("new-and-alone", present="no line shows whether anybody else was in the group")
 
 
@@ -34,16 +33,20 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
-    if timeline.coverage.is_excerpt and not any(a.start for a in arrivals):
-        return PICKED
-    return SOON if _soon_after_the_begin(timeline, arrivals) else NEWCOMERS
+    if timeline.coverage.is_excerpt:
+        return NEWCOMERS if any(a.start for a in arrivals) else PICKED
+    return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
 
 
-def _soon_after_the_begin(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """Whether who came may have gone just before the logs begin, which do not show how the group formed."""
-    if startup_arrivals(timeline):
-        return False
-    return arrivals[0].at - timeline.coverage.begin < RESTART_PAIR_MS
+def _logs_just_began(timeline: Timeline, at: int) -> bool:
+    """Whether no log reaches as far back as a member that is restarted, or lost its session, may be away.
+
+    A process start shows no more than its return does: whoever is restarted starts as well. A leader's list does.
+    """
+    own = (log for one in timeline.members() for log in timeline.coverage.of(one))
+    begins = [log.begin for log in (*timeline.coverage.brokers, *own)]
+    listed = timeline.of(AssignmentComputed).last(at) is not None
+    return bool(begins) and not listed and min(begins) > at - patience_ms(timeline)
 
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

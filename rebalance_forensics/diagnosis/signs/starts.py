@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
@@ -15,9 +15,10 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     RebalanceStarted,
 )
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import LAST_JOINED_MS
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_JOINED_MS
 
 EMPTY = ("Empty", "Dead")
 
@@ -31,6 +32,7 @@ def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
     arrivals = [fact for fact in subject.facts if isinstance(fact, Arrival)]
     said = [e for r in touched(timeline, arrivals) for e in r.events]
     follows = _follows_another(said) or _joins_a_later_epoch(timeline, arrivals)
+    follows = follows or _joins_in_its_place(timeline, arrivals)
     if follows is None or _was_seen_empty(timeline, arrivals):
         return Absent()
     return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((follows,))
@@ -50,14 +52,31 @@ def _follows_another(said: Sequence[Event]) -> Event | None:
 
 
 def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
-    """The first answer to a member of a group without a leader (KIP-848, KIP-932): whoever forms it has epoch 1."""
-    if timeline.has_coordinator_log:
+    """The first epoch of a group without a leader (KIP-848, KIP-932) that is told: whoever forms it has epoch 1."""
+    if not arrivals:
         return None
     first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
+    if timeline.has_coordinator_log:
+        bumped = timeline.of(GroupEpochBumped).first(first - CLOCK_SLACK_MS)
+        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + LAST_JOINED_MS
+        return bumped if later else None
     came = {a.member for a in arrivals}
     told = (e for e in timeline.of(MemberTransitioned).between(first, last + LAST_JOINED_MS) if e.member in came)
     answered = min((e for e in told if e.epoch), key=lambda e: e.epoch or 0, default=None)
     return answered if answered is not None and (answered.epoch or 0) > 1 else None
+
+
+def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
+    """The join of a static member: it is answered with the generation that its group has, be it the first (KIP-345).
+
+    Only a leader that assigns, or the coordinator, shows that the generation is a new one.
+    """
+    if timeline.has_coordinator_log or not arrivals or not all(a.participant.instance_ids for a in arrivals):
+        return None
+    told = (timeline.said_by(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
+    joins = [e for e in told if isinstance(e, JoinSucceeded)]
+    assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
+    return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
 
 
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

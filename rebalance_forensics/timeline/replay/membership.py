@@ -7,11 +7,12 @@ from itertools import islice
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
-from rebalance_forensics.events.partitions import OwnershipGivenUp
+from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsRevoked
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
     HeartbeatFailed,
+    JoinRequested,
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
@@ -120,15 +121,23 @@ class Register:
         self._seen.add(participant)
         self._empty = False
 
-    def _told_to_rejoin(self, participant: Participant, event: Event) -> None:
-        """Only a member hears of a rebalance: where logs begin in its life, it is no newcomer."""
+    def _refused_without_its_id(self, participant: Participant, event: Event) -> None:
+        """The answer to a request that named no member ends no membership, nor does the reset that it brings."""
         if names_no_member(event):
             self._refused[participant, event.speaker.client_id] = "", event
-        if not isinstance(event, HeartbeatFailed) or event.error != "REBALANCE_IN_PROGRESS":
-            return
+
+    def _was_in(self, participant: Participant, event: Event) -> None:
+        """Only a member hears of a rebalance or has partitions to give back: where logs begin so, it is no newcomer."""
+        match event:
+            case HeartbeatFailed(error="REBALANCE_IN_PROGRESS") | JoinRequested(why="already-rebalancing"):
+                pass
+            case PartitionsRevoked() if event.partitions:
+                pass
+            case _:
+                return
         client = event.speaker.client_id
         if self._member_of(participant, client) is None and participant not in self._last_departure:
-            self._is_in(event.member or unnamed(participant, client), event)
+            self._is_in(getattr(event, "member", None) or unnamed(participant, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
         """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""

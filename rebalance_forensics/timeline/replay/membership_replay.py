@@ -224,6 +224,7 @@ class Lives(Register):
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None or self._gave_up(participant, event):
             return
+        self._was_in(participant, event)
         match event:
             case JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
@@ -241,7 +242,7 @@ class Lives(Register):
             case MemberTransitioned():
                 self._in_next_state(participant, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
-                self._told_to_rejoin(participant, event)
+                self._refused_without_its_id(participant, event)
                 if was_expelled(event):
                     self._expelled(participant, event)
             case InstanceFenced():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.generation_times import (
+    first_generation,
+    last_generation,
+    populated_at,
+    reached_at,
+)
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.members.others_inside import gives_up_a_generation, led_by_another
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
@@ -19,7 +24,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
-    JoinSucceeded,
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import time_of
@@ -27,7 +31,6 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     ADDED_MS,
@@ -134,7 +137,7 @@ def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
 
 def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
-    first = _first_generation(timeline, run[0].at)
+    first = first_generation(timeline, run[0].at)
     if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
     if gives_up_a_generation(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
@@ -143,7 +146,7 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     if first is None or first.generation == 1:
         return False
     counts = timeline.remembered(_member_counts)
-    arrived = sum(a.at <= (first.completed_at or first.started_at or run[0].at) for a in run)
+    arrived = sum(a.at <= (reached_at(timeline, first) or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
     return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
 
@@ -161,25 +164,6 @@ def _counted_in(timeline: Timeline, at: int) -> bool:
     if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
         return False
     return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
-
-
-def _reached_at(generation: Generation) -> int:
-    return generation.completed_at or generation.started_at or 0
-
-
-def _latest_reached(timeline: Timeline) -> list[int]:
-    """For each generation, when the latest up to it was reached."""
-    return [*accumulate(map(_reached_at, timeline.generations), max)]
-
-
-def _first_generation(timeline: Timeline, at: int) -> Generation | None:
-    """The first generation that was reached at that time or later, or that was joined where no more is told."""
-    latest = timeline.remembered(_latest_reached)
-    place = bisect_left(latest, at)
-    if place < len(latest):
-        return timeline.generations[place]
-    joined = timeline.of(JoinSucceeded).first(at)
-    return next((g for g in timeline.generations if joined and g.generation == joined.generation), None)
 
 
 def _member_counts(timeline: Timeline) -> dict[int, int]:
@@ -202,15 +186,10 @@ def _of_the_start(arrival: Arrival, settled: int) -> bool:
 
 
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
-    populated = timeline.remembered(_populated_at)
+    populated = populated_at(timeline)
     if populated is None or populated >= first.at - LAST_JOINED_MS:
         return True
     return timeline.departures.last(first.at) is not None
-
-
-def _populated_at(timeline: Timeline) -> int | None:
-    """When the first generation with members was reached, of those whose time is known."""
-    return min((at for g in timeline.generations if g.members and (at := _reached_at(g))), default=None)
 
 
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
@@ -313,7 +292,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     end = until or timeline.last
     if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
         return False
-    reached = _last_reached(timeline, last)
+    reached = last_generation(timeline, last)
     if reached is not None and led_unseen(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
@@ -337,22 +316,9 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     return bool(gone)
 
 
-def _last_reached(timeline: Timeline, at: int) -> Generation | None:
-    """The last of the generations that were reached by then."""
-    times, latest = timeline.remembered(_by_their_times)
-    place = bisect_right(times, at)
-    return timeline.generations[latest[place - 1]] if place else None
-
-
-def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
-    """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
-    told = sorted((at, place) for place, g in enumerate(timeline.generations) if (at := _reached_at(g)) > 0)
-    return [at for at, _ in told], [*accumulate((place for _, place in told), max)]
-
-
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
     """The last list of members before the end; nobody where a coordinator says that the group is empty."""
-    lists = [g for g in timeline.generations if g.members and 0 < _reached_at(g) <= last]
+    lists = [g for g in timeline.generations if g.members and 0 < reached_at(timeline, g) <= last]
     if not lists or is_empty_after(timeline, last):
         return frozenset()
     return frozenset(m.member_id for m in lists[-1].members if m.member_id)

@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import OWN_LINES, lines_after
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.rebalances import HeartbeatFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinSucceeded, SyncFailed, SyncSucceeded
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.replay.lost_membership import was_refused
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_REBALANCE_MS
 
 
@@ -38,7 +42,9 @@ def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     interval = heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
     unheard = (
-        away for away in absences(timeline, ("expelled",)) if not _is_coordinator_heard(timeline, away, interval)
+        away
+        for away in absences(timeline, ("expelled",))
+        if not _is_coordinator_heard(timeline, away, interval) and not unassigned_when_lost(timeline, away)
     )
     together = runs((away for away in unheard if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval)
     return [group for group in together if _of_several_processes(group)]
@@ -48,6 +54,36 @@ def expulsion_told(absence: Absence) -> tuple[Event, ...]:
     """The answers to the heartbeats of a Java client that say that it is no member."""
     told = (e for e in absence.told if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
     return tuple(e for e in told if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+
+
+def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The lines by which it was expelled between the answer to its JoinGroup and that to its SyncGroup.
+
+    A coordinator removes whoever does not send SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890), be
+    it awake or not. Java's clients log both answers from 2.6.1 on.
+    """
+    if any(d.why != "expelled" for d in absence.departures):
+        return ()
+    if all(isinstance(e, SyncFailed) for e in absence.told):
+        return absence.told
+    answered = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
+    if not isinstance(answered, JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
+        return ()
+    return (answered, *absence.told)
+
+
+def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The refused commits by which it is known to be no member, where its log begins with them and goes on.
+
+    A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
+    poll timeout expired learns of it by its next commit, minutes later.
+    """
+    if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
+        return ()
+    told = timeline.said_by(absence.participant, Event)
+    since = next((time_of(e) for e in told if not isinstance(e, OffsetCommitFailed)), absence.at)
+    first = absence.told[0]
+    return absence.told[:OWN_LINES] if was_refused(first) and since >= time_of(first) else ()
 
 
 def _is_coordinator_heard(timeline: Timeline, absence: Absence, interval: int) -> bool:

@@ -1,0 +1,156 @@
+"""Logs that begin in the middle of something do not show what it began with, and nothing is told as if they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.diagnosis.closings import CLOSED, LEAVING, closes, comes
+from tests.diagnosis.statics import said_by_static
+from tests.diagnosis.test_half_of_the_logs import as_seen_by
+from tests.epochs import EpochStory
+from tests.kafka_words import generation_of
+from tests.story import Side, Story, clock, ms
+
+FORGOTTEN = "encountered UNKNOWN_MEMBER_ID from {} response"
+ALREADY = "Request joining group due to: group is already rebalancing"
+NOT_ACTIVE = "since the consumer is not part of an active group"
+
+
+def begun(story: Story, at: str) -> Story:
+    """What is left of a story in logs that begin then."""
+    story.events = [e for e in story.events if (e.at or 0) >= ms(at)]
+    return story
+
+
+def sure(story: Story) -> dict[str, float]:
+    """How sure each cause is, starts and shutdowns of the group included."""
+    return {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.case().incidents}
+
+
+def heartbeat_refused(story: Story, client: str, at: int) -> None:
+    """Its heartbeat thread hears that it is no member while the assignor still runs."""
+    generation = generation_of(story.generation, story.id_of(client))
+    failed = f"Attempt to heartbeat with {generation} and group instance id Optional.empty failed due to"
+    story.client(client, clock(at), f"{failed} UNKNOWN_MEMBER_ID, resetting generation")
+
+
+def sync_refused(story: Story, client: str, at: int) -> None:
+    """Its SyncGroup comes after the coordinator gave it up."""
+    generation = generation_of(story.generation, story.id_of(client))
+    failed = "SyncGroup failed: The coordinator is not aware of this member. Need to re-join the group."
+    story.client(client, clock(at), f"{failed} Sent generation was {generation}")
+
+
+def syncs_expire(refused: Callable[[Story, str, int], None], api: str, slow: tuple[str, ...]) -> Story:
+    """Again and again some members do not send SyncGroup within the rebalance timeout, and are removed."""
+    story, members = Story().formed("c-1", "c-2", "c-3"), ("c-1", "c-2", "c-3")
+    at = ms("01:10:00.000")
+    reason = story.words.leaving(story.id_of("c-4"))
+    for _ in range(4):
+        story.broker(clock(at), story.words.preparing(story.generation, reason))
+        for client in members:
+            story.client(client, clock(at + 5_000), "(Re-)joining group")
+        story.generation += 1
+        story.broker(clock(at + 6_000), story.words.stabilized(story.generation, 3))
+        for client in members:
+            story.line(
+                f"{client}/app.log",
+                clock(at + 6_002),
+                story.of(client).joined(story.generation, story.id_of(client)),
+            )
+        at += 306_000
+        reason = f"Removing Set({', '.join(map(story.id_of, slow))}) on pending sync request expiration"
+        for client in slow:
+            refused(story, client, at + 500)
+            forgotten = FORGOTTEN.format(api)
+            story.client(client, clock(at + 501), f"Resetting generation and member id due to: {forgotten}")
+            story.client(client, clock(at + 502), f"Request joining group due to: {forgotten}")
+            story.reborn(client)
+    return story
+
+
+@pytest.mark.parametrize(("refused", "api"), [(heartbeat_refused, "HEARTBEAT"), (sync_refused, "SYNC_GROUP")])
+@pytest.mark.parametrize("slow", [("c-1",), ("c-1", "c-2")])
+@pytest.mark.parametrize("since", ["00:00:00.000", "01:10:05.500", "01:15:20.000"])
+def test_who_was_not_given_its_assignment_when_it_was_removed_stood_not_still_and_nobody_removed_it_by_hand(
+    refused: Callable[[Story, str, int], None], api: str, slow: tuple[str, ...], since: str
+) -> None:
+    told = sure(begun(as_seen_by(syncs_expire(refused, api, slow), *slow), since))
+    assert max(told.get("process-pause", 0.0), told.get("member-removed", 0.0)) < 0.6
+
+
+def late_commit(seen: Side = "clients") -> Story:
+    """c-2 left as its poll timeout expired, and learns of it by its next commit; then it joins again."""
+    story = Story(seen=seen).formed("c-1", "c-2")
+    story.client("c-2", "01:09:00.000", "Failing OffsetCommit request " + NOT_ACTIVE)
+    failed = f"Asynchronous auto-commit of offsets {{}} failed: Offset commit cannot be completed {NOT_ACTIVE}"
+    story.client("c-2", "01:09:00.002", failed + " for auto partition assignment; it is likely that the consumer was "
+                 "kicked out of the group.", level="WARN")  # fmt: skip
+    story.client("c-2", "01:09:00.003", "Lost previously assigned partitions orders-2, orders-3")
+    story.reborn("c-2")
+    return story.rebalanced("01:09:00.100", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
+
+
+@pytest.mark.parametrize("seen", ["clients", "both"])
+def test_a_log_that_begins_with_a_refused_commit_is_that_of_a_slow_loop_rather_than_of_a_pause(seen: Side) -> None:
+    (incident,) = begun(late_commit(seen), "01:08:59.000").incidents()
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert incident.root_causes[0].confidence < 0.75
+    assert "process-pause" in [cause.cause for cause in incident.root_causes]
+
+
+@pytest.mark.parametrize("seen", ["brokers", "clients", "both"])
+def test_who_joins_as_the_logs_begin_may_have_been_a_member_before(seen: Side) -> None:
+    story = closes(Story(seen=seen).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    comes(story, "c-3", "01:10:30.000", ["c-3", "c-1", "c-2"])
+    story.events = [e for e in story.events if e.pattern != "consumer/assignment-computed"]
+    assert sure(begun(story, "01:10:20.000"))["scale-out"] < 0.6
+
+
+def test_who_joins_long_after_the_logs_begin_was_no_member_before() -> None:
+    story = comes(Story(seen="brokers").formed("c-1", "c-2"), "c-3", "01:10:30.000", ["c-1", "c-2", "c-3"])
+    assert sure(begun(story, "01:00:02.000"))["scale-out"] >= 0.9
+
+
+def test_one_that_is_back_before_the_first_generation_of_the_logs_did_not_start_the_group() -> None:
+    story = begun(syncs_expire(heartbeat_refused, "HEARTBEAT", ("c-1",)), "01:20:30.000")
+    story.events = [e for e in story.events if e.origin.path.startswith("broker")]
+    story.generation = 4
+    story.broker("01:25:19.900", story.words.introduced(story.id_of("c-1")))
+    story.broker("01:25:20.000", story.words.stabilized(5, 3))
+    assert "startup" not in sure(story)
+
+
+def test_who_gives_partitions_back_was_in_the_group_before_the_logs_began() -> None:
+    story = Story(generation=2, holds={"c-1": ("orders-0",), "c-2": ("orders-1",)})
+    story.client("c-1", "01:00:00.000", LEAVING.format(story.id_of("c-1"), CLOSED))
+    story.broker("01:00:00.010", story.words.preparing(2, story.words.leaving(story.id_of("c-1"))))
+    story.client("c-2", "01:00:00.100", ALREADY)
+    story.client("c-2", "01:00:00.110", "Revoke previously assigned partitions orders-1")
+    story.client("c-2", "01:00:00.120", "(Re-)joining group")
+    story.generation = 3
+    story.assigned(ms("01:00:00.200"), ["c-2"])
+    assert "startup" not in sure(story)
+
+
+def test_a_static_member_that_joins_generation_one_may_have_come_back_into_it() -> None:
+    story = Story(seen="clients").started("c-9", "02:00:00.000", group_instance_id="pod-2")
+    member = story.id_of("pod-2")
+    lines = ("(Re-)joining group", story.of("c-9").joined(1, member).split("] ", 1)[1],
+             (story.of("c-9").synced(1, member) or "").split("] ", 1)[1])  # fmt: skip
+    for second, line in enumerate(lines, 1):
+        said_by_static(story, "c-9", "pod-2", f"02:00:0{second}.000", line)
+    assert sure(story).get("startup", 0.0) < 0.6
+
+
+def test_a_group_whose_epoch_is_not_its_first_may_have_had_members_before() -> None:
+    """KIP-848: `Bumped group epoch to 3`."""
+    story = EpochStory(release=(4, 1), seen="brokers")
+    story.generation = 2
+    story.joins("c-2", "01:10:00.000")
+    assert sure(story).get("startup", 0.0) < 0.6
+    first = EpochStory(release=(4, 1), seen="brokers")
+    first.joins("c-2", "01:10:00.000")
+    assert sure(first)["startup"] >= 0.9
