@@ -154,3 +154,17 @@ def test_a_group_whose_epoch_is_not_its_first_may_have_had_members_before() -> N
     first = EpochStory(release=(4, 1), seen="brokers")
     first.joins("c-2", "01:10:00.000")
     assert sure(first)["startup"] >= 0.9
+
+
+def alone_in_generation_eight(story: Story) -> Story:
+    """c-1 subscribes, joins, and is the only member of the generation."""
+    story.client("c-1", "01:09:59.000", "Subscribed to topic(s): orders, refunds")
+    story.client("c-1", "01:10:00.000", "(Re-)joining group")
+    story.generation = 8
+    return story.assigned(ms("01:10:00.500"), ["c-1"])
+
+
+def test_a_member_that_subscribes_as_its_log_begins_may_have_been_in_generation_seven() -> None:
+    assert sure(alone_in_generation_eight(Story(seen="clients"))).get("startup", 0.0) < 0.6
+    started = Story(seen="clients").started("c-1", "01:09:58.000")
+    assert sure(alone_in_generation_eight(started))["startup"] >= 0.9

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
+from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,
+    JoinFailed,
+    JoinRequested,
     JoinSucceeded,
     RebalanceStarted,
 )
@@ -35,7 +39,20 @@ def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
     follows = follows or _joins_in_its_place(timeline, arrivals)
     if follows is None or _was_seen_empty(timeline, arrivals):
         return Absent()
-    return Absent() if _nobody_else_in(timeline, arrivals, said) else Present((follows,))
+    alone = _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
+    return Absent() if alone else Present((follows,))
+
+
+def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """Whether more than subscribe(), which a member may call again, tells that they were not in the generation before.
+
+    A coordinator names newcomers; a client's log has the start of its process, or the id that it was given (KIP-394).
+    """
+    if timeline.has_coordinator_log:
+        return True
+    begun = (e for a in arrivals if a.start is not None for e in a.start.events)
+    given = (isinstance(e, JoinRequested | JoinFailed) for a in arrivals for e in a.events)
+    return any(given) or any(not isinstance(e, Subscribed) for e in begun)
 
 
 def _follows_another(said: Sequence[Event]) -> Event | None:
@@ -46,9 +63,9 @@ def _follows_another(said: Sequence[Event]) -> Event | None:
     opened = next((e for e in said if isinstance(e, RebalanceStarted)), None)
     if opened is not None:
         return opened if opened.generation else None
-    joins = (e for e in said if isinstance(e, JoinSucceeded))
-    first = min(joins, key=lambda e: e.generation, default=None)
-    return first if first is not None and first.generation > 1 else None
+    named = ((e.generation or 0, e) for e in said if isinstance(e, JoinSucceeded | AssignmentComputed))
+    number, first = min((one for one in named if one[0]), key=itemgetter(0), default=(0, None))
+    return first if number > 1 else None
 
 
 def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
@@ -88,7 +105,9 @@ def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
 def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], said: Sequence[Event]) -> bool:
     """The first generation with them has no other members, by the coordinator's count or the leader's list."""
-    counts = [e.member_count for e in said if isinstance(e, GenerationStabilized) and e.member_count is not None]
-    number = next((e.generation for e in said if isinstance(e, GenerationStabilized)), None)
+    created = [e for e in said if isinstance(e, GenerationStabilized)]
+    counts = [e.member_count for e in created if e.member_count is not None]
+    listed = [e for e in said if isinstance(e, AssignmentComputed)]
+    number = next((e.generation for group in (created, listed) for e in group), None)
     counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
     return bool(counts) and max(counts) <= len(arrivals)
