@@ -168,3 +168,17 @@ def test_a_member_that_subscribes_as_its_log_begins_may_have_been_in_generation_
     assert sure(alone_in_generation_eight(Story(seen="clients"))).get("startup", 0.0) < 0.6
     started = Story(seen="clients").started("c-1", "01:09:58.000")
     assert sure(alone_in_generation_eight(started))["startup"] >= 0.9
+
+
+@pytest.mark.parametrize(("since", "certain"), [("00:59:00.000", True), ("01:09:50.000", False)])
+def test_brokers_that_were_not_heard_before_do_not_tell_a_pattern_from_a_new_subscription(
+    since: str, *, certain: bool
+) -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    changed = "subscription has changed from [orders] at the beginning of the rebalance to [orders, orders-eu]"
+    updating = f"Updating metadata for member {story.id_of('c-2')} during Stable; client reason: {changed}"
+    story.rebalanced("01:10:00.000", updating, ["c-1", "c-2"])
+    cause = begun(story, since).the_incident().root_causes[0]
+    assert cause.cause == "subscription-change"
+    assert (cause.confidence >= 0.9) is certain
+    assert ("or reads a pattern" in cause.narrative) is not certain

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.circumstances import subscri
 from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import SUBSCRIBING, subscription_changes
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.signs import rejoins
-from rebalance_forensics.diagnosis.signs.subscription_changes import REASON_LOGGED, SUBSCRIBED_AGAIN, TAKEN_UP, shown_by
+from rebalance_forensics.diagnosis.signs import subscription_changes as changes
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -24,7 +24,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             because=change.lines,
             circumstances=subscriptions_around(timeline, change.participant, time_of(change.lines[0])),
             culprits=culprits,
-            answers=shown_by(change),
+            answers=changes.shown_by(change),
             participants=(change.participant,),
             severity="info",
             onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
@@ -45,9 +45,10 @@ CAUSE = Cause(
     propose=propose,
     told_by=SUBSCRIBING,
     signs=(
-        speaks_for(REASON_LOGGED, DECISIVE + WEAK),
-        speaks_for(SUBSCRIBED_AGAIN, STRONG),
-        speaks_for(TAKEN_UP, STRONG),
+        speaks_for(changes.REASON_LOGGED, DECISIVE + WEAK),
+        speaks_for(changes.PERHAPS_A_PATTERN, WEAK),
+        speaks_for(changes.SUBSCRIBED_AGAIN, STRONG),
+        speaks_for(changes.TAKEN_UP, STRONG),
         speaks_for(rejoins.subscription_logged, STRONG, absent=STRONG),
         speaks_against(rejoins.topic_changed_before, STRONG),
         speaks_against(rejoins.partitions_grew, STRONG),

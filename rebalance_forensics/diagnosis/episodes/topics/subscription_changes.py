@@ -11,17 +11,19 @@ from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     resubscriptions,
+    topics_told,
     topics_under_pattern,
     wordless_rejoins,
 )
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.windows import RESUBSCRIBED_MS
+from rebalance_forensics.timeline.windows import PATTERN_MATCHED_MS, RESUBSCRIBED_MS
 
 SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
 """What may tell of another subscription."""
@@ -31,7 +33,7 @@ class SubscriptionChange(Struct, frozen=True):
     """A member with another subscription: what shows it, its lines and facts; `topics` that it alone took up."""
 
     participant: Participant
-    shown: Literal["logged", "subscribed-again", "taken-up", "wordless"]
+    shown: Literal["logged", "perhaps-a-pattern", "subscribed-again", "taken-up", "wordless"]
     lines: tuple[Event, ...]
     facts: tuple[Request | Rebalance, ...]
     topics: tuple[str, ...] = ()
@@ -43,6 +45,8 @@ class SubscriptionChange(Struct, frozen=True):
             return f"was the only member assigned {', '.join(self.topics)} afterwards"
         if self.shown == "wordless":
             return "rejoined, and no reason was logged: it may have changed its subscription"
+        if self.shown == "perhaps-a-pattern":
+            return "changed its subscription, or reads a pattern of topics that matches others now"
         return "changed its subscription"
 
     def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
@@ -60,7 +64,9 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
     ]
     for request in told:
         if request.participant is not None:
-            yield SubscriptionChange(request.participant, "logged", request.events, (request,))
+            unheard = _new_topics_unheard(timeline, request)
+            shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if unheard else "logged"
+            yield SubscriptionChange(request.participant, shown, request.events, (request,))
     yield from _resubscribed(timeline, InTime(r for r in told if r.participant is not None))
     for growth in growths(timeline):
         if growth.taken_up_by is not None:
@@ -69,6 +75,14 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
     for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:
             yield SubscriptionChange(request.participant, "wordless", request.events, (request,))
+
+
+def _new_topics_unheard(timeline: Timeline, request: Request) -> bool:
+    """Whether a member that may read a pattern says so to brokers whose logs begin too late to show a new topic."""
+    at = request.at
+    if timeline.said_by(request.participant, Subscribed).last(at) is not None or topics_told(timeline):
+        return False
+    return not covering(timeline.coverage.brokers, at - PATTERN_MATCHED_MS, at, detailed=False)
 
 
 def _resubscribed(timeline: Timeline, asked: InTime[Request]) -> Iterator[SubscriptionChange]:
