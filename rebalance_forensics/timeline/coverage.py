@@ -142,8 +142,8 @@ class Coverage:
         self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
         """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
-        self.begin = min((log.begin for log in everything), default=0)
-        """When the first of all logs begins that speak of the group."""
+        self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
+        """When the first of the logs begins that speak of the group; None where all lines were picked."""
         self.end = max((log.end for log in everything), default=0)
         self._ends = ends or {}
         self.end = max(self.end, *self._ends.values(), 0)

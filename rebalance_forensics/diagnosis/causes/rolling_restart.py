@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.restart_walks import restart
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.restarts import about_walk
 from rebalance_forensics.diagnosis.signs import closings
-from rebalance_forensics.diagnosis.signs.walks import ALL_BACK, EXPIRED_IN_TURN, ONLY_LISTED, WALKED
+from rebalance_forensics.diagnosis.signs.walks import ALL_BACK, CUT, EXPIRED_IN_TURN, ONLY_LISTED, WALKED
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -33,6 +33,7 @@ CAUSE = Cause(
         speaks_for(ALL_BACK, STRONG),
         speaks_against(ONLY_LISTED, STRONG + WEAK),
         speaks_against(EXPIRED_IN_TURN, STRONG + WEAK),
+        speaks_against(CUT, STRONG),
         speaks_against(closings.why_unheard, STRONG),
     ),
     brings=("member-left", "process-crash", "scale-in", "scale-out", "startup", "static-member-expired", "unsubscribe"),

@@ -33,6 +33,7 @@ CAUSE = Cause(
         speaks_for(newcomers.NEWCOMERS, DECISIVE),
         speaks_for(newcomers.PICKED, WEAK),
         speaks_for(newcomers.JUST_BEGUN, WEAK),
+        speaks_for(newcomers.IN_PLACE_OF_OTHERS, WEAK),
         speaks_for(newcomers.COUNTED, STRONG),
         speaks_for(newcomers.PICKED_COUNTS, WEAK),
         speaks_for(newcomers.ONLY_LISTED, 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
+from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
 from rebalance_forensics.diagnosis.group_settings import patience_ms
 from rebalance_forensics.diagnosis.sign import Sign, stated
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported
@@ -19,6 +20,7 @@ PICKED = stated("new-in-an-excerpt", present="the picked lines do not show wheth
 JUST_BEGUN = stated(
     "new-as-the-logs-begin", present="the logs begin too shortly before to show whether they were members before"
 )
+IN_PLACE_OF_OTHERS = stated("came-as-others-left", present="as many others of their kind left around that time")
 COUNTED = stated("more-members-counted", present="the coordinator counts more members than ever since generation 1")
 PICKED_COUNTS = stated(
     "more-members-than-before", present="the picked lines do not show whether the members that came are new or back"
@@ -33,9 +35,16 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
+    replaced = timeline.remembered(_in_place_of_others)
+    if all(a.id in replaced for a in arrivals):
+        return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt:
         return NEWCOMERS if any(a.start for a in arrivals) else PICKED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
+
+
+def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
+    return frozenset(a.id for r in replacements(timeline) for a in r.arrivals)
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
@@ -43,10 +52,9 @@ def _logs_just_began(timeline: Timeline, at: int) -> bool:
 
     A process start shows no more than its return does: whoever is restarted starts as well. A leader's list does.
     """
-    own = (log for one in timeline.members() for log in timeline.coverage.of(one))
-    begins = [log.begin for log in (*timeline.coverage.brokers, *own)]
+    begin = timeline.coverage.begin
     listed = timeline.of(AssignmentComputed).last(at) is not None
-    return bool(begins) and not listed and min(begins) > at - patience_ms(timeline)
+    return begin is not None and not listed and begin > at - patience_ms(timeline)
 
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -14,6 +14,9 @@ ONLY_LISTED = stated(
 EXPIRED_IN_TURN = stated(
     "expired-in-turn", present="no LeaveGroup and no log of their own shows whether they were stopped"
 )
+CUT = stated(
+    "walk-beyond-the-logs", present="the logs begin or end within a step of it, and most members were not replaced yet"
+)
 
 
 def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
@@ -22,5 +25,6 @@ def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
     came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
     all_back = all(r.arrivals for r in walk.restarts)
     shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}
+    shown |= {CUT: (came, walk.cut)}
     unheard: dict[Sign, Answer] = {EXPIRED_IN_TURN: Present()} if walk.unheard else {}
     return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | unheard

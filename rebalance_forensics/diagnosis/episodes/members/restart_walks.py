@@ -29,12 +29,13 @@ ENOUGH_TO_WALK = 3
 
 
 class RestartWalk(Struct, frozen=True):
-    """Restarts one after another: of whom, whether of everybody, under new names."""
+    """Restarts one after another: of whom, whether of everybody, under new names; `cut`: the logs show only a part."""
 
     restarts: tuple[Restart, ...]
     participants: tuple[Participant, ...]
     everyone: bool
     new_names: bool = False
+    cut: bool = False
 
     @property
     def lines(self) -> list[Event]:
@@ -146,9 +147,18 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
             continue
         settled = _settled(timeline, group, min(min(r.up_at, r.away.at) for r in group) - 1)
         by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
-        if by_turns and 4 * len(participants) >= 3 * settled:
+        most = 4 * len(participants) >= 3 * settled
+        if by_turns and (most or _reaches_out(timeline, group)):
             everyone = len(participants) >= settled
-            yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True)
+            yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True, cut=not most)
+
+
+def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
+    """Whether the logs begin or end within a step of the walk, so that more of it may lie before or behind."""
+    steps = sorted(at for r in group for at in (r.away.at, r.up_at))
+    stride = max(later - earlier for earlier, later in pairwise(steps))
+    begin = timeline.coverage.begin
+    return begin is not None and (steps[0] - begin <= stride or timeline.coverage.end - steps[-1] <= stride)
 
 
 def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:

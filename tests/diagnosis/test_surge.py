@@ -1,0 +1,47 @@
+"""A Deployment with maxSurge: a new pod joins, an old one leaves, and again, under new names each time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.closings import closes, comes
+from tests.story import Side, Story, clock, ms
+
+PODS = ("x2k4q", "b7wzn", "m9t5h", "c3vld", "q8rjp", "z6nfs")
+STEP_MS = 20_000
+
+
+def rolled_out(seen: Side, until: int = 6) -> Story:
+    """Six members, of which the first so many are replaced, one every twenty seconds."""
+    old = [f"orders-7d9f6c5b8-{pod}" for pod in PODS]
+    story, members = Story(seen=seen).formed(*old), list(old)
+    for step, gone in enumerate(old[:until]):
+        new = f"orders-58c4d9f77b-{PODS[-1 - step]}"
+        members = [*members, new]
+        comes(story, new, clock(ms("01:10:00.000") + step * STEP_MS), members)
+        members = [member for member in members if member != gone]
+        closes(story, gone, clock(ms("01:10:00.000") + step * STEP_MS + STEP_MS // 2), members)
+    return story
+
+
+def sure(story: Story) -> dict[str, float]:
+    return {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.incidents()}
+
+
+@pytest.mark.parametrize("seen", ["both", "clients", "brokers"])
+@pytest.mark.parametrize("begin", ["00:00:00", "01:10:05", "01:10:25"])
+def test_a_rollout_of_which_the_logs_show_a_part_is_no_scaling(seen: Side, begin: str) -> None:
+    story = rolled_out(seen)
+    end = max(ms(f"{begin}.000"), ms("01:10:00.000")) + 2 * STEP_MS
+    story.events = [e for e in story.events if ms(f"{begin}.000") <= (e.at or 0) <= end]
+    told = sure(story)
+    assert max(told.get("scale-out", 0.0), told.get("scale-in", 0.0)) < 0.6
+    assert told.get("rolling-restart", 0.0) < 0.9
+    if seen != "brokers":
+        assert "rolling-restart" in told
+
+
+def test_members_that_were_replaced_while_most_stayed_are_no_rollout_where_the_logs_go_on() -> None:
+    story = rolled_out("both", until=2).goes_on("01:30:00.000")
+    assert "rolling-restart" not in sure(story)
+    assert sure(story)["scale-out"] < 0.6
