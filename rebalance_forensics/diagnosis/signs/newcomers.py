@@ -36,7 +36,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
     replaced = timeline.remembered(_in_place_of_others)
-    if all(a.id in replaced for a in arrivals):
+    if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt:
         return NEWCOMERS if any(a.start for a in arrivals) else PICKED
