@@ -141,3 +141,13 @@ def test_the_proof_shows_that_the_coordinator_did_not_rebalance_and_which_genera
     texts = [line.text for line in restart.evidence]
     assert any("will not trigger rebalance" in text for text in texts)
     assert any("Successfully joined group with generation Generation{generationId=1" in text for text in texts)
+
+
+def test_whether_a_member_that_takes_the_place_of_one_without_a_log_was_restarted_is_not_known() -> None:
+    story = Story(seen="clients").started("c-1", "00:59:58.000", group_instance_id="pod-1")
+    joins(story, "c-1", "pod-1", "01:00:03.000")
+    story.started("c-9", "01:10:00.000", group_instance_id="pod-2")
+    joins(story, "c-9", "pod-2", "01:10:03.000")
+    (cause,) = story.the_incident().root_causes
+    assert cause.cause == "static-member-restart"
+    assert cause.confidence < 0.6

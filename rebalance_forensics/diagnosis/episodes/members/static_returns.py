@@ -55,6 +55,18 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     return found
 
 
+def former_unheard(timeline: Timeline, group: Sequence[Return]) -> bool:
+    """Whether no log tells that the processes were gone whose places they took; these may run still (KIP-345)."""
+    return not timeline.has_coordinator_log and not any(_is_gone(timeline, r) for r in group)
+
+
+def _is_gone(timeline: Timeline, one: Return) -> bool:
+    """Whether its log has more than this life, or tells that it stopped."""
+    start = timeline.starts.of(one.participant).last(one.at)
+    began = one.at if start is None else start.at
+    return timeline.said_by(one.participant, Event).last(began - 1) is not None
+
+
 def _is_told(told: InTime[Return], one: Return) -> bool:
     """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
     near = told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
