@@ -74,7 +74,13 @@ def test_kafkajs_is_refused_for_its_protocols_as_its_connection_says(tmp_path: P
 
 @pytest.mark.parametrize(
     ("error", "is_blamed"),
-    [("Not connected", False), ("Broker 1 not found in the cached metadata", False), ("unknown currency XBT", True)],
+    [
+        ("Not connected", False),
+        ("Closed connection", False),
+        ("Failed to connect: getaddrinfo ENOTFOUND b2.example.net", False),
+        ("Broker 1 not found in the cached metadata", False),
+        ("unknown currency XBT", True),
+    ],
 )
 def test_a_kafkajs_consumer_that_reached_no_broker_is_not_to_blame(
     tmp_path: Path, error: str, *, is_blamed: bool

@@ -22,7 +22,9 @@ SINK_CLIENTS = "connector-consumer-"
 
 _FAILING = (ExceptionLogged, ThreadFailed, WorkChanged)
 _OF_A_CONNECTION = re.compile(
-    r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|not found in the cached metadata", re.IGNORECASE
+    r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
+    r"|not found in the cached metadata",
+    re.IGNORECASE,
 )
 """KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does."""
 
