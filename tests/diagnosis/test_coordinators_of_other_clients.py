@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,30 @@ def test_a_kafkajs_consumer_that_reached_no_broker_is_not_to_blame(
     left = next(cause for cause in found.root_causes if cause.cause == "member-left")
     assert (left.confidence >= 0.9) == is_blamed
     assert left.advice[0].action.startswith("Handle that exception") == is_blamed
+
+
+def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coordinator_that_went_away(
+    tmp_path: Path,
+) -> None:
+    joined = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS}
+    again = {"groupId": "payments", "memberId": KAFKAJS.replace("3d", "4e"), "leaderId": KAFKAJS.replace("3d", "4e")}
+    lines = (
+        kafkajs(0, "INFO", "[ConsumerGroup] Consumer has joined the group", **joined),
+        kafkajs(20, "ERROR", "[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: Not connected", groupId="payments"),
+        kafkajs(20, "INFO", "[Consumer] Stopped", groupId="payments"),
+        kafkajs(34, "INFO", "[Consumer] Starting", groupId="payments"),
+        kafkajs(38, "INFO", "[ConsumerGroup] Consumer has joined the group", **again),
+    )
+    (tmp_path / "pay-1").mkdir()
+    (tmp_path / "pay-1" / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "broker-1").mkdir()
+    minute = json.loads(lines[0])["timestamp"][:16].replace("T", " ")
+    said = (
+        (0, "[GroupCoordinator 1]: Stabilized group payments generation 1 (__consumer_offsets-5) with 1 members"),
+        (18, "[GroupCoordinator 1]: Resigned as the group coordinator for partition 5 in epoch 7"),
+        (18, "[GroupCoordinator 1]: Unloading group metadata for payments with generation 1"),
+    )
+    told = (f"[{minute}:{at:02},000] INFO {line} (kafka.coordinator.group.GroupCoordinator)" for at, line in said)
+    (tmp_path / "broker-1" / "server.log").write_text("\n".join(told) + "\n", encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert [i.root_causes[0].cause for i in found] == ["coordinator-failover"]

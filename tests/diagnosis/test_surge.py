@@ -45,3 +45,30 @@ def test_members_that_were_replaced_while_most_stayed_are_no_rollout_where_the_l
     story = rolled_out("both", until=2).goes_on("01:30:00.000")
     assert "rolling-restart" not in sure(story)
     assert sure(story)["scale-out"] < 0.6
+
+
+def restarted_in_turn(seen: Side) -> Story:
+    """Six members under lasting names; each closes, and is back before the next one does."""
+    clients = [f"c-{number}" for number in range(1, 7)]
+    story = Story(seen=seen).formed(*clients)
+    for step, client in enumerate(clients):
+        begin = ms("01:10:00.000") + step * STEP_MS
+        closes(story, client, clock(begin), [one for one in clients if one != client])
+        comes(story, client, clock(begin + STEP_MS // 2), clients)
+    return story
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_deployment_of_which_the_logs_show_two_members_is_one(seen: Side) -> None:
+    story = restarted_in_turn(seen)
+    story.events = [e for e in story.events if ms("01:10:15.000") <= (e.at or 0) <= ms("01:10:55.000")]
+    assert sure(story) == {"rolling-restart": 0.75}
+
+
+@pytest.mark.parametrize(("until", "known"), [("01:10:15.000", False), ("01:40:00.000", True)])
+def test_one_restart_may_be_a_step_of_a_deployment_where_the_logs_end_soon(until: str, *, known: bool) -> None:
+    story = closes(Story().formed("c-1", "c-2", "c-3"), "c-1", "01:10:00.000", ["c-2", "c-3"])
+    comes(story, "c-1", "01:10:10.000", ["c-1", "c-2", "c-3"]).goes_on(until)
+    (cause, *_) = story.the_incident().root_causes
+    assert cause.narrative == "c-1 shut down and was started again."
+    assert (cause.confidence >= 0.75) is known

@@ -50,7 +50,7 @@ CAUSE = Cause(
     ),
     brings=(
         *("network-partition", "process-pause", "process-crash", "slow-processing", "rebalance-straggler"),
-        *("scale-out", "startup", "unstable-leader", "enforced-rebalance"),
+        *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
     ),
     lookalikes=("network-partition",),
     settings=("offsets.topic.replication.factor", "session.timeout.ms", "controlled.shutdown.enable"),

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.closes import (
     ERROR_UNHEARD,
+    NEXT_STEP_UNHEARD,
     about_failure,
     about_return,
     about_unheard_close,
@@ -48,6 +49,7 @@ CAUSE = Cause(
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
         speaks_against(ERROR_UNHEARD, STRONG + WEAK),
+        speaks_against(NEXT_STEP_UNHEARD, WEAK),
         speaks_for(closes.thread_left, STRONG),
         speaks_for(closes.task_left, STRONG),
     ),

@@ -19,9 +19,15 @@ from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.narratives import what_ended
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
 ERROR_UNHEARD = stated("error-unheard", present="no log of its own shows whether an error made it close")
+NEXT_STEP_UNHEARD = stated(
+    "next-step-unheard",
+    present="the coordinator is not heard long enough to show whether others were restarted before or after it",
+)
 
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
@@ -46,7 +52,16 @@ def _after_failure(away: Absence, error: Event, exception: str) -> tuple[Advice,
 
 def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
     """It closed without an error that anybody logged, and came back."""
-    return about_absences(timeline, [away], severity="info", narrative="{who} closed its consumer and came back.")
+    begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
+    heard = covering(timeline.coverage.brokers, begin, end)
+    back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
+    return about_absences(
+        timeline,
+        [away],
+        severity="info",
+        narrative=f"{{who}} {back}.",
+        answers={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
+    )
 
 
 def about_unheard_close(timeline: Timeline, away: Absence) -> Hypothesis:

@@ -50,11 +50,10 @@ def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
     """Whether no log reaches as far back as a member that is restarted, or lost its session, may be away.
 
-    A process start shows no more than its return does: whoever is restarted starts as well. A leader's list does.
+    A process start shows no more than its return does: whoever is restarted starts as well.
     """
     begin = timeline.coverage.begin
-    listed = timeline.of(AssignmentComputed).last(at) is not None
-    return begin is not None and not listed and begin > at - patience_ms(timeline)
+    return begin is not None and begin > at - patience_ms(timeline)
 
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -20,7 +20,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.facts import Arrival, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_JOINED_MS
 
@@ -88,12 +88,18 @@ def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Even
 
     Only a leader that assigns, or the coordinator, shows that the generation is a new one.
     """
-    if timeline.has_coordinator_log or not arrivals or not all(a.participant.instance_ids for a in arrivals):
+    if not arrivals or not all(a.participant.instance_ids for a in arrivals):
         return None
+    if timeline.has_coordinator_log:
+        return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
     told = (timeline.said_by(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
     joins = [e for e in told if isinstance(e, JoinSucceeded)]
     assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
     return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
+
+
+def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn]:
+    return timeline.returns.of(arrival.participant).between(arrival.at - LAST_JOINED_MS, arrival.at + LAST_JOINED_MS)
 
 
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.coordinator.held_up_members import held_up
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet
 from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -26,7 +28,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     Who comes back after it had left by itself, as one that was not polled, owes that to no move.
     """
     found: list[Fact] = []
-    left = {d.id for d in timeline.departures if d.why not in SILENT}
+    left, cut_off = {d.id for d in timeline.departures if d.why not in SILENT}, _closed_without_a_broker(timeline)
     for move in chain:
         begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
         asked = timeline.requests.between(begin, end)
@@ -42,10 +44,20 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         came = timeline.arrivals.between(begin, end)
         found += [a for a in came if not a.first and a.start is None and a.after not in left]
         held = [d for d in later if held_up(timeline, d, move)]
+        held += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
         found += with_rebalances(timeline, [*held, *(d.returned for d in held if d.returned is not None)])
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))
+
+
+def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
+    """When clients stopped because they reached no broker (KafkaJS), by their departures: evicted, these are later."""
+    found: dict[str, int] = {}
+    for away in closings(timeline):
+        if any(map(is_of_a_connection, exception_before(timeline, away)[:1])):
+            found |= {d.id: away.stop.at if away.stop is not None else away.at for d in away.departures}
+    return found
 
 
 def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:

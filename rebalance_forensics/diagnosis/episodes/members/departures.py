@@ -19,8 +19,9 @@ from rebalance_forensics.diagnosis.episodes.members.others_inside import gives_u
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import session_told_ms, together_ms
+from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, session_told_ms, together_ms
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     GroupEmptied,
@@ -152,10 +153,16 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
 
 
 def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
-    """A session that ends sooner than it lasts began before them: that member was in, though the logs begin later."""
+    """A session that ends sooner than it lasts began before them: that member was in, though the logs begin later.
+
+    So was one of which its client says that it closed, when the coordinator still has to evict it.
+    """
     came = {a.member for a in timeline.arrivals}
     soon = timeline.departures.between(run[0].at, run[0].at + SHORTEST_SESSION_MS)
-    return any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon)
+    if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
+        return True
+    later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
+    return any(isinstance(d.events[-1], MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
 
 
 def _counted_in(timeline: Timeline, at: int) -> bool:

@@ -80,22 +80,24 @@ def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in clean if not exception_before(timeline, r.away)]
     for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
         for group in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
-            if group and _covers_most(timeline, group):
-                replaced = tuple(_replaced(group))
-                yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= _settled(timeline, group))
+            if not group:
+                continue
+            replaced, settled = tuple(_replaced(group)), _settled(timeline, group)
+            most = 2 * len(replaced) > settled
+            if _walks_over(timeline, group) and (most or _reaches_out(timeline, group)):
+                yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= settled, cut=not most)
     yield from _under_new_names(timeline)
     yield from _unheard(timeline, clean)
 
 
-def _covers_most(timeline: Timeline, group: list[Restart]) -> bool:
+def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
     # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
     enough = ENOUGH_TO_WALK if all(_expired_unheard(r.away) for r in group) else 2
     if all(_was_killed(timeline, r.away) for r in group):
         enough = max(ENOUGH_TO_WALK, _settled(timeline, group))
-    walks_over = enough <= len(participants) and len(group) < most and not _all_at_once(group)
-    return walks_over and 2 * len(participants) > _settled(timeline, group)
+    return enough <= len(participants) and len(group) < most and not _all_at_once(group)
 
 
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
