@@ -26,10 +26,11 @@ def _with_its_pairs(parsed: Parsed) -> Parsed:
 
 LAYOUT = TextLayout(
     header=pattern(
-        rf"(?:\[?(?P<time>{DATED}|\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? )?(?:(?P<logger>kgo|franz-go)[: ]+)?\["
+        rf"(?:(?:time=\"|\[)?(?P<time>{DATED}|\d\d:\d\d:\d\d(?:[.,]\d+)?)[\]\"]? (?:name=[\w.-]*+)?)?"
+        rf"(?:(?P<logger>kgo|franz-go)[: ]+)?\["
         rf"(?P<level>{LEVEL})\] (?P<message>.*)"
     ),
-    starts=(b"[20", b"20", b"[INFO]", b"[WARN]", b"[ERROR]", b"[DEBUG]", b"0", b"1", b"2"),
+    starts=(b"[20", b"20", b"[INFO]", b"[WARN]", b"[ERROR]", b"[DEBUG]", b"time=", b"0", b"1", b"2"),
     finish=_with_its_pairs,
     rank=40,
 )
