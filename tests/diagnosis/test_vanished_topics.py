@@ -76,3 +76,22 @@ def test_whoever_repeats_a_commit_instead_of_rejoining_holds_nobody_up_by_itself
     if busy:
         refused(story, "c-1", 31)
     assert ("rebalance-straggler" in story.causes()) == (not busy)
+
+
+SNAPSHOT = "Request joining group due to: cached metadata has changed from (version{}: {{{}}}) at the beginning of the "
+REBALANCE = "rebalance to (version{}: {{{}}})"
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+@pytest.mark.parametrize("at", ["01:10:15.000", "01:10:25.000"])
+def test_partitions_that_another_topic_got_meanwhile_are_told_by_themselves(seen: Side, at: str) -> None:
+    story = deleted(Story(seen=seen).formed("c-1", "c-2"))
+    gone = SNAPSHOT.format(2, "orders=[NO_RACKS], refunds=[NO_RACKS]") + REBALANCE.format(6, "refunds=[NO_RACKS]")
+    grown = SNAPSHOT.format(6, "refunds=[NO_RACKS]") + REBALANCE.format(7, "refunds=[NO_RACKS, NO_RACKS]")
+    story.client("c-1", "01:09:59.990", gone)
+    refused(story, "c-2", 20)
+    story.client("c-1", at, grown)
+    told = {i.root_causes[0].culprits[0].name: i for i in story.goes_on("01:12:00.000").incidents()}
+    assert sorted(told) == ["orders", "refunds"]
+    assert "did not rejoin meanwhile" in told["orders"].root_causes[0].narrative
+    assert [culprit.name for culprit in told["refunds"].root_causes[0].culprits] == ["refunds"]

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.advice.topics import (
 )
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import rebalances_without_topics
+from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics
 from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import Vanished
@@ -21,7 +22,7 @@ from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HELD_UP_MS, ITS_REBALANCE_MS, SAME_REJOIN_MS
 
@@ -60,7 +61,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
     facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts)]
-    asked = timeline.requests.between(begin - SAME_REJOIN_MS, end)
+    asked = [r for r in timeline.requests.between(begin - SAME_REJOIN_MS, end) if not _is_of_others(r, vanished)]
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
     noticed = [e for r in asked if r.why == "metadata-changed" for e in r.events[:1]]
     lines = distinct_events([*vanished.deleted[:2], *_first_and_last(vanished), *noticed])
@@ -72,6 +73,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         severity=_severity(timeline, vanished, late),
         onset=begin,
         ongoing=vanished.still,
+        explains=tuple(r for r in touched(timeline, asked) if r.started_at <= end),
         brings=(*asked, *facts, *touched(timeline, [*asked, *facts])),
         narrative=(
             f"{names} was deleted while members read it; {who} tried{lasting(timeline.measured(end - begin))} to "
@@ -79,6 +81,12 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         ),
         advice=restore_topics(names),
     )
+
+
+def _is_of_others(request: Request, vanished: Vanished) -> bool:
+    """Whether whoever rejoins says that other topics changed."""
+    seen = {topic for event in request.events for topic in changed_topics(event)}
+    return bool(seen) and seen.isdisjoint(vanished.topics)
 
 
 def _severity(timeline: Timeline, vanished: Vanished, late: list[Absence]) -> Severity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
+from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
 from rebalance_forensics.diagnosis.group_settings import patience_ms
 from rebalance_forensics.diagnosis.sign import Sign, stated
@@ -44,16 +45,21 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
 
 
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
-    return frozenset(a.id for r in replacements(timeline) for a in r.arrivals)
+    """Whoever goes as all do makes room for nobody."""
+    last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
+    return frozenset(a.id for r in replacements(timeline) if r.away.departures[0].id not in last for a in r.arrivals)
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
     """Whether no log reaches as far back as a member that is restarted, or lost its session, may be away.
 
-    A process start shows no more than its return does: whoever is restarted starts as well.
+    A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the group's
+    first generation have all of its members.
     """
     begin = timeline.coverage.begin
-    return begin is not None and begin > at - patience_ms(timeline)
+    first = next((r for r in timeline.rebalances if r.generation is not None), None)
+    from_the_start = first is not None and first.generation == 1 and first.started_at < at
+    return begin is not None and not from_the_start and begin > at - patience_ms(timeline)
 
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

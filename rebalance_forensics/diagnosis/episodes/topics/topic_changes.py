@@ -21,6 +21,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     topics_under_pattern,
     wordless_rejoins,
 )
+from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
 from rebalance_forensics.diagnosis.sign import Sign
 from rebalance_forensics.diagnosis.signs import metadata
 from rebalance_forensics.diagnosis.wording.durations import span
@@ -29,7 +30,7 @@ from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.epochs import GroupEpochBumped
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Rebalance, Request
+from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
@@ -54,6 +55,12 @@ class TopicChange(Struct, frozen=True, kw_only=True):
     rebalances: int
     during: str = ""
 
+    @property
+    def began(self) -> tuple[int, int]:
+        """When the first and the last of its facts began."""
+        at = [fact_at(fact) for fact in self.facts]
+        return min(at), max(at)
+
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     """Leaders that saw changed metadata; without their word, new partitions, or rejoins after a topic changed."""
@@ -63,7 +70,8 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     asked = [r for r in timeline.requests if r.at > formed]
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     told = [r for r in told if not knows_no_partition_yet(timeline, r)]
-    for group in runs(told, lambda r: r.at, ONE_METADATA_CHANGE_MS):
+    others = [r for r in told if not _noticed_only_that_topics_vanished(timeline, r)]
+    for group in runs(others, lambda r: r.at, ONE_METADATA_CHANGE_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
     near = InTime(told)
     wordless = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
@@ -86,6 +94,12 @@ def _noticed(timeline: Timeline, group: Sequence[Request], sign: Sign, topics: l
         rebalances=len(touched(timeline, group)) or len(group),
         during=span(r.events[0] for r in group if r.events),
     )
+
+
+def _noticed_only_that_topics_vanished(timeline: Timeline, request: Request) -> bool:
+    """Whether it is told with the members that cannot commit what they read of these topics, and with nothing else."""
+    seen = {topic for e in request.events for topic in changed_topics(e)}
+    return bool(seen) and any(one.is_all_of(seen, request.at, request.at) for one in vanished_topics(timeline))
 
 
 def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:

@@ -7,17 +7,15 @@ UNKNOWN_TOPIC_OR_PARTITION can be retried, so the member does until a timeout; m
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS, SAME_REJOIN_MS
@@ -61,11 +59,10 @@ class Vanished(Struct, frozen=True):
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
         return bool(times) and times[0] - begin <= COMMIT_REPEATED_MS and end - times[-1] <= COMMIT_REPEATED_MS
 
-    def is_noticed_by(self, change: TopicChange) -> bool:
-        """Whether a leader noticed nothing but that these topics are gone, while members could not commit."""
-        at = [fact.at if isinstance(fact, Request) else fact.started_at for fact in change.facts]
-        inside = min(at) >= self.begin - SAME_REJOIN_MS and max(at) <= self.end
-        return inside and set(change.topics) <= set(self.topics)
+    def is_all_of(self, topics: Collection[str], begin: int, end: int) -> bool:
+        """Whether somebody noticed no more than that these topics are gone, while members could not commit."""
+        inside = begin >= self.begin - SAME_REJOIN_MS and end <= self.end
+        return inside and set(topics) <= set(self.topics)
 
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
