@@ -81,6 +81,12 @@ def test_who_was_not_given_its_assignment_when_it_was_removed_stood_not_still_an
     assert max(told.get("process-pause", 0.0), told.get("member-removed", 0.0)) < 0.6
 
 
+@pytest.mark.parametrize("since", ["00:00:00.000", "01:10:03.000", "01:10:05.500"])
+def test_generations_whose_syncs_expire_never_got_an_assignment_though_the_logs_never_show_one(since: str) -> None:
+    story = begun(syncs_expire(heartbeat_refused, "HEARTBEAT", ("c-1",)), since)
+    assert "assignment-failure" in story.causes()
+
+
 def late_commit(seen: Side = "clients") -> Story:
     """c-2 left as its poll timeout expired, and learns of it by its next commit; then it joins again."""
     story = Story(seen=seen).formed("c-1", "c-2")

@@ -128,8 +128,12 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
     # Of an epoch (KIP-848) no broker says that it is stable.
     if timeline.protocol != "classic" or not timeline.coverage.brokers:
         return
-    # A log that never shows an assignment may not be told them: members that come and go are reason enough.
-    tells, has_epochs = bool(timeline.of(AssignmentReceived)), bool(timeline.of(*_OF_EPOCHS))
+    # A log that never shows an assignment may not be told them: members that come and go are reason enough. One that
+    # tells of members that did not send SyncGroup in time (2.8 and later) would tell of assignments as well.
+    tells = bool(timeline.of(AssignmentReceived)) or any(
+        e.trigger == "sync-expired" for e in timeline.of(RebalanceStarted)
+    )
+    has_epochs = bool(timeline.of(*_OF_EPOCHS))
     row: list[Rebalance] = []
     for rebalance in timeline.rebalances:
         if has_epochs and any(isinstance(e, _OF_EPOCHS) for e in rebalance.events):
