@@ -148,7 +148,7 @@ class _Telling:
     def _unknown(self, record: LogRecord, host: str | None, component: str | None) -> None:
         """Note the group that the prefix of a line names whose message no pattern knows, and count it."""
         mention = None
-        if self._pasted or not self.mentions.is_told or record.message.endswith(LEFT_OUT):
+        if self._pasted or not self.mentions.is_told or record.text.endswith(LEFT_OUT):
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
         self.mentions.note(mention)
         self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
@@ -309,7 +309,7 @@ class _Tally:
         if pasted:
             self.named.read(record.message)
         quiet = record.bare or record.level in _QUIET_LEVELS or not catalog.is_group_class(_class_of(record))
-        if not pasted and record.message.endswith(LEFT_OUT) and (names_group or not quiet):
+        if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not quiet):
             self.cut_short += 1
         if quiet and not (pasted and names_group):
             return
