@@ -107,6 +107,20 @@ def test_a_log_that_begins_with_a_refused_commit_is_that_of_a_slow_loop_rather_t
     assert "process-pause" in [cause.cause for cause in incident.root_causes]
 
 
+def test_no_pause_is_likely_of_members_whose_logs_begin_as_they_learn_that_all_of_them_are_out() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    reset = "since generation has been reset,indicating that consumer is no longer part of the group"
+    for client in ("c-1", "c-2", "c-3"):
+        story.client(client, "01:09:00.000", "Failing OffsetCommit request " + NOT_ACTIVE)
+        story.client(client, "01:09:00.003", f"Giving away all assigned partitions as lost {reset}")
+        story.client(client, "01:09:00.003", "Lost previously assigned partitions orders-2, orders-3")
+        story.client(client, "01:09:00.004", "(Re-)joining group")
+        story.reborn(client)
+    story.rebalanced("01:09:00.100", story.words.adding(story.id_of("c-2")), ["c-1", "c-2", "c-3"])
+    causes = [cause for incident in begun(story, "01:08:59.000").incidents() for cause in incident.root_causes]
+    assert all(cause.confidence < 0.75 for cause in causes if cause.cause == "process-pause")
+
+
 @pytest.mark.parametrize("seen", ["brokers", "clients", "both"])
 def test_who_joins_as_the_logs_begin_may_have_been_a_member_before(seen: Side) -> None:
     story = closes(Story(seen=seen).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])

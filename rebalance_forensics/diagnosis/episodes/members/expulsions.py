@@ -16,13 +16,15 @@ from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinSucceeded, SyncFailed, SyncSucceeded
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_refused
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_REBALANCE_MS
+
+_NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
 
 
 def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
@@ -73,17 +75,18 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
 
 
 def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The refused commits by which it is known to be no member, where its log begins with them and goes on.
+    """The lines by which it is known to be no member, where its log begins with them and goes on.
 
     A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
-    poll timeout expired learns of it by its next commit, minutes later.
+    poll timeout expired learns of it minutes later, by its next commit or as it gives its partitions away.
     """
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
         return ()
     told = timeline.said_by(absence.participant, Event)
-    since = next((time_of(e) for e in told if not isinstance(e, OffsetCommitFailed)), absence.at)
+    since = next((time_of(e) for e in told if not isinstance(e, _NOTICED_LATE)), absence.at)
     first = absence.told[0]
-    return absence.told[:OWN_LINES] if was_refused(first) and since >= time_of(first) else ()
+    late = was_refused(first) or isinstance(first, OwnershipGivenUp)
+    return absence.told[:OWN_LINES] if late and since >= time_of(first) else ()
 
 
 def _is_coordinator_heard(timeline: Timeline, absence: Absence, interval: int) -> bool:
