@@ -107,6 +107,14 @@ def test_a_log_that_begins_with_a_refused_commit_is_that_of_a_slow_loop_rather_t
     assert "process-pause" in [cause.cause for cause in incident.root_causes]
 
 
+def test_a_log_of_warnings_does_not_tell_a_slow_loop_from_a_pause() -> None:
+    story = late_commit("clients")
+    story.client("c-1", "01:10:30.000", "Offset commit failed on partition orders-0 at offset 5: x", level="WARN")
+    story.client("c-2", "01:10:30.000", "Offset commit failed on partition orders-2 at offset 5: x", level="WARN")
+    story.events = [event for event in story.events if event.level == "WARN"]
+    assert sure(story).get("slow-processing", 0.0) < 0.5
+
+
 def test_no_pause_is_likely_of_members_whose_logs_begin_as_they_learn_that_all_of_them_are_out() -> None:
     story = Story().formed("c-1", "c-2", "c-3")
     reset = "since generation has been reset,indicating that consumer is no longer part of the group"

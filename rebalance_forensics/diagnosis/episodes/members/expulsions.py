@@ -78,8 +78,11 @@ def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The lines by which it is known to be no member, where its log begins with them and goes on.
 
     A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
-    poll timeout expired learns of it minutes later, by its next commit or as it gives its partitions away.
+    poll timeout expired learns of it minutes later, by its next commit or as it gives its partitions away. A log of
+    warnings shows only such commits of either.
     """
+    if not any(log.detailed for log in timeline.coverage.of(absence.participant)):
+        return ()
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
         return ()
     told = timeline.said_by(absence.participant, Event)
