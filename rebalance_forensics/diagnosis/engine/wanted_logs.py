@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -41,8 +42,8 @@ def would_decide(
             needs.append(need)
             parted.update(names)
     if not asked:
-        wanted = [need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need)]
-        asked = {(need.what, need.who): ([need], set(candidates)) for need in wanted[:MOST_LOGS]}
+        wanted = (need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need))
+        asked = {(need.what, need.who): ([need], set(candidates)) for need in islice(wanted, MOST_LOGS)}
     told = ((needs, parted | {verdict.cause}) for needs, parted in asked.values())
     return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in told)
 
@@ -73,7 +74,7 @@ def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     mine = verdict.hypothesis.participants
     yield from (client_log(one, begin, end) for one in mine)
     yield coordinator_log(begin, end)
-    yield from (client_log(one, begin, end) for one in _by_name(timeline.members()) if one not in mine)
+    yield from (client_log(one, begin, end) for one in timeline.remembered(_members_by_name) if one not in mine)
     session, last = session_timeout_ms(timeline), timeline.coverage.end
     if begin - timeline.first < session:
         yield earlier_logs(begin - session, begin)
@@ -81,8 +82,8 @@ def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
         yield later_logs(end, last + QUIET_MS)
 
 
-def _by_name(participants: Iterable[Participant]) -> list[Participant]:
-    return sorted(participants, key=lambda one: one.name)
+def _members_by_name(timeline: Timeline) -> list[Participant]:
+    return sorted(timeline.members(), key=lambda one: one.name)
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:
