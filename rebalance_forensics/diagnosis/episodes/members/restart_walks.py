@@ -150,7 +150,9 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
         settled = _settled(timeline, group, min(min(r.up_at, r.away.at) for r in group) - 1)
         by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
         most = 4 * len(participants) >= 3 * settled
-        if by_turns and (most or _reaches_out(timeline, group)):
+        # Places that fill again and again are no part of one deployment.
+        once = len(group) < 2 * len(participants)
+        if by_turns and (most or (once and _reaches_out(timeline, group))):
             everyone = len(participants) >= settled
             yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True, cut=not most)
 
