@@ -14,6 +14,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
 from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS, SESSION_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
@@ -92,15 +93,8 @@ def _heard_late(timeline: Timeline, rebalance: Rebalance, one: Participant) -> E
     if joined is None:
         return None
     told = timeline.said_by(one, JoinRequested, HeartbeatFailed).between(begin, joined)
-    heard = next((e for e in told if _is_of_a_rebalance(e)), None)
+    heard = next((e for e in told if tells_of_a_rebalance(e)), None)
     return heard if heard is not None and joined - time_of(heard) < time_of(heard) - begin else None
-
-
-def _is_of_a_rebalance(event: Event) -> bool:
-    match event:
-        case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
-            return True
-    return False
 
 
 @sign(

@@ -96,6 +96,14 @@ def is_late_commit(event: Event) -> bool:
     return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
+def tells_of_a_rebalance(event: Event) -> bool:
+    """Whether a client hears, by the answer to its heartbeat, that its group rebalances: only a member does."""
+    match event:
+        case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
+            return True
+    return False
+
+
 def names_no_member(event: Event) -> bool:
     """Whether a client that has no member id was turned away, which ends no membership.
 

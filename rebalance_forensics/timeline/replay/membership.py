@@ -11,8 +11,6 @@ from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsRe
 from rebalance_forensics.events.rebalances import (
     GenerationReset,
     GenerationStabilized,
-    HeartbeatFailed,
-    JoinRequested,
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
@@ -22,7 +20,13 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
-from rebalance_forensics.timeline.replay.lost_membership import names_no_member, never_left, was_a_member, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import (
+    names_no_member,
+    never_left,
+    tells_of_a_rebalance,
+    was_a_member,
+    was_refused,
+)
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
@@ -128,13 +132,9 @@ class Register:
 
     def _was_in(self, participant: Participant, event: Event) -> None:
         """Only a member hears of a rebalance or has partitions to give back: where logs begin so, it is no newcomer."""
-        match event:
-            case HeartbeatFailed(error="REBALANCE_IN_PROGRESS") | JoinRequested(why="already-rebalancing"):
-                pass
-            case PartitionsRevoked() if event.partitions:
-                pass
-            case _:
-                return
+        gives_back = isinstance(event, PartitionsRevoked) and event.partitions
+        if not gives_back and not tells_of_a_rebalance(event):
+            return
         client = event.speaker.client_id
         if self._member_of(participant, client) is None and participant not in self._last_departure:
             self._is_in(getattr(event, "member", None) or unnamed(participant, client), event)

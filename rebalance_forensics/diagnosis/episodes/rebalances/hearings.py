@@ -27,6 +27,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
 
 _ACTED = (
     JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
@@ -89,7 +90,7 @@ def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
             if told:
                 yield Hearing(participant, tuple(told), event)
             told, waits = [], isinstance(event, JoinStarted)
-        elif not waits and _tells_of_a_rebalance(event):
+        elif not waits and tells_of_a_rebalance(event):
             told.append(event)
     if told:
         yield Hearing(participant, tuple(told), None)
@@ -107,9 +108,3 @@ def _joins_are_logged(timeline: Timeline, participant: Participant) -> bool:
     return bool(timeline.said_by(participant, *_ACTED)) or any(
         e.pattern.startswith(_JAVA) or e.level in DETAILED for e in told
     )
-
-
-def _tells_of_a_rebalance(event: Event) -> bool:
-    if isinstance(event, JoinRequested):
-        return event.why == "already-rebalancing"
-    return isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
