@@ -135,8 +135,8 @@ def _several_clusters(timeline: Timeline) -> list[Gap]:
             f"({', '.join(ids[:MOST_NAMES])}).",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence="These are groups of one name, told as one. Analyze the logs of each cluster by themselves, or "
-            "put them into a directory each and add --cluster-per-directory.",
+            consequence="These are different groups with the same name, reported as one. Analyze each cluster's logs "
+            "separately, or put them into one directory per cluster and add --cluster-per-directory.",
         )
     ]
 

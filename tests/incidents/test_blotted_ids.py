@@ -33,7 +33,7 @@ memberId='c-1-{{id}}', protocol='range'}}}} {AT_THE_CLIENT}
 
 
 def words_of(member_id: str, directory: Path) -> str:
-    """All that is told of the logs of a coordinator and a client, with the member's id written like this."""
+    """What the report says about a coordinator's log and a client's, with the member id written this way."""
     (directory / "server.log").write_text(BROKER_LOG.format(id=member_id))
     (directory / "app.log").write_text(CLIENT_LOG.format(id=member_id))
     return " ".join(map(str, analyze([str(directory)], LOCAL).incidents))

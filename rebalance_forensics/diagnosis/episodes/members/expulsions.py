@@ -75,7 +75,7 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
 
 
 def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines by which it is known to be no member, where its log begins with them and goes on.
+    """The lines that show it is no longer a member, where its log begins with them and goes on.
 
     A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
     poll timeout expired learns of it minutes later, by its next commit or as it gives its partitions away. A log of
