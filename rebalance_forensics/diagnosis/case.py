@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
-from rebalance_forensics.diagnosis.engine.drafts import Draft, merged, quiet_ms
+from rebalance_forensics.diagnosis.engine.drafts import Draft, merged
 from rebalance_forensics.diagnosis.engine.incidents import Told, ended_at, incident_of, with_ids_of_their_own
 from rebalance_forensics.diagnosis.engine.recurrence import told_as_one
 from rebalance_forensics.diagnosis.engine.remainder import left_over
@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebal
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
+from rebalance_forensics.diagnosis.group_settings import quiet_ms
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.events.base import Event

@@ -9,8 +9,10 @@ from rebalance_forensics.timeline.session_timeouts import number_of, session_tim
 from rebalance_forensics.timeline.windows import (
     CLOCK_SLACK_MS,
     HEARTBEAT_MS,
+    NO_TIMEOUT_MS,
     OFFSETS_WRITE_MS,
     PATIENCE_MS,
+    QUIET_MS,
     SESSION_BEFORE_3_0_MS,
     SESSION_MS,
     TOGETHER_MS,
@@ -140,3 +142,13 @@ def long_enough_ms(timeline: Timeline) -> int:
 def patience_ms(timeline: Timeline) -> int:
     """How long the logs must continue after a departure before its return can be called missing."""
     return max(2 * session_timeout_ms(timeline), PATIENCE_MS)
+
+
+def quiet_ms(timeline: Timeline) -> int:
+    """How long a group must be quiet for a repetition to be a new incident (contract)."""
+    timeouts = [
+        number
+        for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
+        if (number := number_of(timeline.settings.get(key, ""))) is not None
+    ]
+    return max(QUIET_MS, 3 * max((t for t in timeouts if t < NO_TIMEOUT_MS), default=0))

@@ -301,3 +301,51 @@ def test_a_member_that_hears_of_a_rebalance_late_and_then_joins_may_send_rare_he
     story.assigned(ms("01:10:15.000"), ["c-1", "c-2"])
     found = [c for i in story.incidents() for c in i.root_causes if c.cause == "rebalance-straggler"]
     assert any(c.confidence >= 0.75 for c in found) is sure
+
+
+def removed_again_and_again(rounds: int) -> Story:
+    """Every 10 s a new member of c-1 makes the group rebalance, and 5 s later those before it are removed."""
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for number in range(rounds):
+        former = story.id_of("c-1")
+        story.reborn("c-1")
+        at = ms("01:10:00.000") + number * 10_000
+        story.broker(clock(at), story.words.preparing(story.generation, story.words.adding(story.id_of("c-1"))))
+        story.says(clock(at + 5_000), f"Group payments removed dynamic members who haven't joined: Set({former})")
+        story.generation += 1
+        story.broker(clock(at + 5_001), story.words.stabilized(story.generation, 2))
+        story.broker(clock(at + 5_020), story.words.assigned(story.generation, 2, story.id_of("c-2")))
+    return story
+
+
+def test_a_rebalance_timeout_shorter_than_the_members_need_is_one_warning_however_often_it_strikes() -> None:
+    incident = removed_again_and_again(40).the_incident()
+    assert incident.root_causes[0].cause == "rebalance-straggler"
+    assert incident.severity == "warning"
+    assert len(incident.generations) == 40
+    assert "before the rebalance timeout (5 s) expired, 40 times" in incident.summary
+    assert any("Raise the rebalance timeout" in advice.action for advice in incident.root_causes[0].advice)
+
+
+def test_a_member_removed_once_after_a_short_timeout_is_a_straggler_but_less_surely() -> None:
+    incident = removed_again_and_again(1).the_incident()
+    assert incident.root_causes[0].cause == "rebalance-straggler"
+    assert incident.root_causes[0].confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    ("sentence", "late"),
+    [
+        ("it failed to transition from epoch 7 within 300000ms.", "giving up partitions"),
+        ("it failed to revoke partitions within 300000ms.", "giving up partitions"),
+        ("the classic member failed to join within the rebalance timeout.", "rejoining"),
+    ],
+)
+def test_a_member_of_a_consumer_group_fenced_at_the_rebalance_timeout_is_a_straggler(sentence: str, late: str) -> None:
+    story = Story(release=(4, 1), seen="brokers")
+    said = f"[GroupId payments] Member JiW-hibaTJK2E-R66rvwXA fenced from the group because {sentence}"
+    logger = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+    story.broker("01:10:00.000", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {said}", logger=logger)
+    incident = story.the_incident()
+    assert incident.root_causes[0].cause == "rebalance-straggler"
+    assert f"for not {late} before the rebalance timeout" in incident.summary

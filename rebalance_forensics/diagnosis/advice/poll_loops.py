@@ -114,6 +114,30 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Adv
     )
 
 
+def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: int | None) -> tuple[Advice, ...]:
+    """Members that miss the rebalance timeout again and again need a longer one, or a shorter loop.
+
+    `needed_ms` is how long a member that was removed took from the start of the rebalance to its next JoinGroup.
+    """
+    setting_of = "rebalance.timeout.ms" if timeline.kind == "connect" else "max.poll.interval.ms"
+    known = f" ({timeout_ms} ms)" if timeout_ms else ""
+    needed = None if needed_ms is None else timeline.measured(needed_ms)
+    enough = f"to about {rounded_up(needed)}" if needed else "above the time that a member needs to rejoin"
+    return (
+        Advice(
+            action=f"Raise the rebalance timeout {enough}: {setting_of} in Java clients; KafkaJS rebalanceTimeout, "
+            "Sarama Consumer.Group.Rebalance.Timeout, franz-go RebalanceTimeout.",
+            why=f"The coordinator removes members that do not rejoin within it{known}"
+            f"{lasting(needed, '; a removed member asked to join {} after the rebalance began')}.",
+            cost="A rebalance may then wait that long for a stuck member.",
+        ),
+        Advice(
+            action="Call poll() more often: lower max.poll.records, or move slow work out of the poll loop.",
+            why="A member can rejoin only from poll().",
+        ),
+    )
+
+
 def poll_at_last(open_ms: int | None) -> tuple[Advice, ...]:
     """The same where the group still waits when the logs end."""
     why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."

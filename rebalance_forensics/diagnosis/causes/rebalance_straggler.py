@@ -6,15 +6,21 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.barriers import HEARD, LAST, LONG, WAITED_ALONE, about_barriers
+from rebalance_forensics.diagnosis.proposals.barriers import (
+    HEARD,
+    LAST,
+    LONG,
+    REMOVED,
+    REMOVED_AGAIN,
+    WAITED_ALONE,
+    about_barriers,
+)
 from rebalance_forensics.diagnosis.signs import barriers
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every join barrier that stood open longer than heartbeats and the initial delay explain."""
-    if timeline.protocol not in ("classic", "unknown"):
-        return
+    """Join barriers open longer than heartbeats and the initial delay explain; members removed at the timeout."""
     yield from about_barriers(timeline)
 
 
@@ -34,6 +40,8 @@ CAUSE = Cause(
     signs=(
         speaks_for(LONG, STRONG),
         speaks_for(LAST, STRONG),
+        speaks_for(REMOVED, STRONG),
+        speaks_for(REMOVED_AGAIN, STRONG),
         speaks_for(HEARD, STRONG),
         speaks_against(WAITED_ALONE, WEAK),
         speaks_against(barriers.heartbeats_may_explain, STRONG + WEAK),

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.session_timeouts import number_of
-from rebalance_forensics.timeline.windows import NO_TIMEOUT_MS, ONE_BLOW_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import ONE_BLOW_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -38,16 +36,6 @@ class Draft:
 def names_of(one: Weighed) -> set[str]:
     """Everybody a hypothesis blames."""
     return {c.name for c in one.hypothesis.culprits}
-
-
-def quiet_ms(timeline: Timeline) -> int:
-    """How long a group must be quiet for a repetition to be a new incident (contract)."""
-    timeouts = [
-        number
-        for key in ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms")
-        if (number := number_of(timeline.settings.get(key, ""))) is not None
-    ]
-    return max(QUIET_MS, 3 * max((t for t in timeouts if t < NO_TIMEOUT_MS), default=0))
 
 
 def _one_blow(draft: Draft, one: Weighed) -> bool:

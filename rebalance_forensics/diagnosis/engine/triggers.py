@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_forensics.diagnosis.engine.drafts import Draft, quiet_ms
+from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed
+from rebalance_forensics.diagnosis.group_settings import quiet_ms
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime

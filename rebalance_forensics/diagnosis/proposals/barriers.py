@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.advice.poll_loops import poll_at_last, poll_during_rebalances
+from rebalance_forensics.diagnosis.advice.poll_loops import (
+    allow_slower_rejoins,
+    poll_at_last,
+    poll_during_rebalances,
+)
 from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing
 from rebalance_forensics.diagnosis.episodes.rebalances.late_joins import late_joins
 from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import (
     LongBarrier,
     allowed_ms,
     long_barriers,
-    removed_alone,
 )
 from rebalance_forensics.diagnosis.episodes.rebalances.open_barriers import OpenBarrier, open_barrier
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalance_timeouts import RebalanceTimeouts, rebalance_timeouts
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
-from rebalance_forensics.diagnosis.wording.durations import lasting
-from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, span, times
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, RebalanceStarted
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 LONG = stated(
     "long-barrier", present="the join barrier stood open longer than heartbeats and the initial delay explain"
 )
 LAST = stated("last-to-join", present="one member joined long after the others, or was removed because it did not join")
+REMOVED = stated(
+    "removed-at-rebalance-timeout",
+    present="the coordinator removed it because it did not take part in the rebalance before the timeout",
+)
+REMOVED_AGAIN = stated(
+    "removed-at-every-rebalance-timeout", present="rebalance after rebalance it was removed at the rebalance timeout"
+)
 HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance again and again and did not join")
 
 WAITED_ALONE = stated("only-newcomer-heard", present="only a newcomer's log shows how long it waited to be let in")
 
 
 def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Those that ended, the late joins that a member's own log alone shows, and the one that stands open at the end."""
+    """Those that ended, the late joins that a member's own log alone shows, and the one that stands open at the end.
+
+    What a rebalance timeout ended once is part of the long barrier, if it was long; what it ended again and again is a
+    timeout shorter than the members need.
+    """
     barriers = list(long_barriers(timeline))
+    told = {departure.id for barrier in barriers for departure in barrier.removed}
+    missed = [
+        m for m in rebalance_timeouts(timeline) if len(m.found) > 1 or not told.issuperset(d.id for d in m.departures)
+    ]
+    repeated = {r.id for m in missed for r in m.rebalances}
+    barriers = [b for b in barriers if b.rebalance.id not in repeated]
+    yield from (about_rebalance_timeouts(timeline, m) for m in missed)
     yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
     yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
-    if removed := removed_alone(timeline, barriers):
-        yield about_removed(timeline, removed)
     still = open_barrier(timeline)
     if still is not None and still.open_ms > allowed_ms(timeline):
         yield about_open_barrier(timeline, still)
@@ -72,25 +92,45 @@ def _who_tells(barrier: LongBarrier) -> dict[Sign, Answer]:
     return {WAITED_ALONE: Present(barrier.lines[:2])} if alone else {}
 
 
-def about_removed(timeline: Timeline, removed: Sequence[Departure]) -> Hypothesis:
-    """Where only the coordinator's word about them is left, it still tells why the others had to wait."""
-    participants = tuple(dict.fromkeys(d.participant for d in removed))
-    culprits = each_culprit(participants)
-    lines = [e for d in removed for e in d.events]
-    were, them = ("was", "it") if len(culprits) == 1 else ("were", "them")
+def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> Hypothesis:
+    """Members that the coordinator removed at the rebalance timeout, once or again and again."""
+    culprits, lines = each_culprit(missed.participants), [one.line for one in missed.found]
+    opened = [e for r in missed.rebalances for e in r.events if isinstance(e, RebalanceStarted)]
+    returns, timeout_ms = missed.returns(timeline), missed.timeout_ms(timeline)
+    timeout_ms = None if timeout_ms is None else timeline.measured(timeout_ms)
     return Hypothesis(
-        because=lines,
+        because=[*lines[:2], *opened[:2], *lines[2:], *(e for back in returns for e in back.events[:1]), *opened[2:]],
         culprits=culprits,
-        answers={LAST: Present(tuple(lines[:2]))},
-        participants=participants,
+        answers={REMOVED: Present(tuple(lines[:4]))}
+        | ({REMOVED_AGAIN: Present(tuple(lines[:4]))} if len(lines) > 1 else {}),
+        participants=missed.participants,
         severity="warning",
-        explains=tuple(removed),
-        narrative=(
-            f"{', '.join(c.name for c in culprits)} {were} removed from the group for not rejoining before the "
-            f"rebalance timeout expired: whoever else was in the group had to wait for {them} until then."
+        onset=min([*(r.started_at for r in missed.rebalances), time_of(lines[0])]),
+        explains=(*missed.departures, *missed.rebalances),
+        brings=tuple(returns),
+        narrative=_timeouts_in_words(timeline, missed, ", ".join(c.name for c in culprits), timeout_ms),
+        advice=(
+            allow_slower_rejoins(timeline, timeout_ms, missed.needed_ms(timeline))
+            if len(lines) > 1
+            else poll_during_rebalances(timeline, timeout_ms)
         ),
-        advice=poll_during_rebalances(timeline, None),
     )
+
+
+def _timeouts_in_words(timeline: Timeline, missed: RebalanceTimeouts, who: str, timeout_ms: int | None) -> str:
+    """What the members failed to do in time: to rejoin, or under KIP-848 to give up partitions."""
+    revoking = missed.found[0].line.why == "revocation-timeout"
+    timeout = f"before the rebalance timeout{lasting(timeout_ms, ' ({})')} expired"
+    if len(missed.found) == 1:
+        was, them = ("was", "it") if len(missed.participants) == 1 else ("were", "them")
+        waits = "" if revoking else f": the others in the group had to wait for {them} until then"
+        late = "giving up partitions" if revoking else "rejoining"
+        return f"{who} {was} removed from the group for not {late} {timeout}{waits}."
+    lines = [one.line for one in missed.found]
+    removed = counted(len(missed.departures), "member")
+    back = "; they came back as new members" if missed.returns(timeline) else ""
+    late = "give up partitions" if revoking else "rejoin"
+    return f"{who} did not {late} {timeout}, {times(len(lines))}{span(lines)}: {removed} removed{back}."
 
 
 def about_late_join(timeline: Timeline, late: Hearing) -> Hypothesis:

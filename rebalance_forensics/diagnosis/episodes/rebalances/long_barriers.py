@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from msgspec import Struct
@@ -62,22 +62,6 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
             began_by = _began_it(timeline, rebalance, open_ms)
             participants = tuple(dict.fromkeys(last))
             yield LongBarrier(rebalance, open_ms, participants, tuple(removed), tuple(began_by), tuple(lines))
-
-
-def removed_alone(timeline: Timeline, barriers: Iterable[LongBarrier]) -> list[Departure]:
-    """Members that missed a rebalance of which these lines show neither how long it took nor how it ended.
-
-    The coordinator says so only when the rebalance timeout expires (GroupCoordinator.onCompleteJoin).
-    """
-    told = {departure.id for barrier in barriers for departure in barrier.removed}
-    ended = [r for r in timeline.rebalances if _open_ms(r) is not None]
-    return [
-        departure
-        for departure in timeline.departures
-        if departure.id not in told
-        and any(isinstance(e, MemberFailed) and e.why == "rebalance-timeout" for e in departure.events)
-        and not any(r.started_at <= departure.at <= barrier_end(r) + SAME_STEP_MS for r in ended)
-    ]
 
 
 def allowed_ms(timeline: Timeline) -> int:
