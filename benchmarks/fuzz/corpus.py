@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import accumulate
-from types import ModuleType
 
 from benchmarks.measuring import ROOT
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.files.walk import InputFile
+from rebalance_forensics.sources.layouts.definitions import Sample
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from tests.sources.wrapping import WRAPPINGS
@@ -59,13 +59,13 @@ def catalog_logs() -> tuple[Source, ...]:
     """In every layout that prints a message whole, the samples of the catalog."""
     said = [message for message in messages() if "\n" not in message]
     found = []
-    for module in layouts.modules():
-        name = module.__name__.rpartition(".")[2]
-        old = next((text for text in _SAID if text in module.SAMPLE), None)
+    for name, file in layouts.definitions().items():
+        sample = file.samples[0].line
+        old = next((text for text in _SAID if text in sample), None)
         if old is not None:
-            quoted = (json.dumps(m)[1:-1] if module.SAMPLE.startswith("{") else m for m in said)
-            text = "".join(f"{module.SAMPLE.replace(old, message)}\n" for message in quoted)
-            found.append(_source(f"layouts/{name}/app.log", text.encode()))
+            quoted = (json.dumps(m)[1:-1] if sample.startswith("{") else m for m in said)
+            text = "".join(f"{sample.replace(old, message)}\n" for message in quoted)
+            found.append(_source(f"layouts/{name.replace('-', '_')}/app.log", text.encode()))
     return tuple(found)
 
 
@@ -105,7 +105,7 @@ def profile_of_bytes(path: str, data: bytes) -> FileProfile:
 @cache
 def writers() -> tuple[str, ...]:
     """Everything that wraps lines: the samples of the envelopes, and whole exports of several hosts."""
-    return (*(f"sample of {_name(module)}" for module in envelopes.modules()), *sorted(WRAPPINGS))
+    return (*(f"sample of {_words(name)}" for name in envelopes.definitions()), *sorted(WRAPPINGS))
 
 
 def wrapped(writer: str, lines: list[str], drift: timedelta = timedelta()) -> str:
@@ -118,8 +118,10 @@ def wrapped(writer: str, lines: list[str], drift: timedelta = timedelta()) -> st
             for n, (line, at) in enumerate(zip(lines, times, strict=True))
         ]
         return WRAPPINGS[writer](entries)
-    module = next(one for one in envelopes.modules() if f"sample of {_name(one)}" == writer)
-    return "".join(f"{_in_sample(module, line, at)}\n" for line, at in zip(lines, times, strict=True))
+    sample = next(
+        file.samples[0] for name, file in envelopes.definitions().items() if writer == f"sample of {_words(name)}"
+    )
+    return "".join(f"{_in_sample(sample, line, at)}\n" for line, at in zip(lines, times, strict=True))
 
 
 def _times(lines: list[str], drift: timedelta) -> Iterator[datetime]:
@@ -131,10 +133,10 @@ def _times(lines: list[str], drift: timedelta) -> Iterator[datetime]:
         yield at
 
 
-def _in_sample(module: ModuleType, line: str, at: datetime) -> str:
-    is_json = module.SAMPLE.startswith("{")
-    before, after = (json.dumps(text)[1:-1] if is_json else text for text in (module.INSIDE, line))
-    head, _, tail = module.SAMPLE.partition(before)
+def _in_sample(sample: Sample, line: str, at: datetime) -> str:
+    is_json = sample.line.startswith("{")
+    before, after = (json.dumps(text)[1:-1] if is_json else text for text in (sample.fields["text"], line))
+    head, _, tail = sample.line.partition(before)
     return f"{_moved(head, at)}{after}{_moved(tail, at)}"
 
 
@@ -143,5 +145,5 @@ def _moved(text: str, at: datetime) -> str:
     return text.replace("Nov 20", f"{at:%b %d}").replace("1795169730", f"{at.timestamp():.0f}")
 
 
-def _name(module: ModuleType) -> str:
-    return module.__name__.rpartition(".")[2].replace("_", " ")
+def _words(name: str) -> str:
+    return name.replace("-", " ")

@@ -21,7 +21,7 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.terminal import render
-from rebalance_forensics.sources.envelopes.ansi import without_colours
+from rebalance_forensics.sources.envelopes.colours import without_colours
 from rebalance_forensics.sources.files.codecs import codec_of
 from rebalance_forensics.sources.lines.text import text_of
 

@@ -18,6 +18,7 @@ import pytest
 import regex
 
 import rebalance_forensics
+from rebalance_forensics.sources import envelopes, layouts
 from tests.architecture.backtracking import ambiguity
 
 PACKAGE = Path(rebalance_forensics.__file__).parent
@@ -25,10 +26,8 @@ WAYS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
     ("search", "sub", "subn", "split", "findall", "finditer"), "search"
 )
 MATCHED = (
-    "ENVELOPE.shape",
-    "LAYOUT.header",
     "catalog.prefixes._OPENINGS",
-    "envelopes.tagged_json._SHAPES",
+    "envelopes.json_objects._TAGGED",
     "sources.stamps",
     "pipeline.names_in_events",
 )
@@ -38,7 +37,7 @@ HARMLESS = {
     "sources.files.hosts._SUFFIX": "is asked of a file's name",
     "pipeline.instants._PART": "is asked of an option that somebody typed",
     "sources.layouts.json_field_names._WORD": "cannot fail once it has begun: one character less always does",
-    "sources.layouts.structlog_console._TAIL": "cannot fail behind the logger: rest of the line, rest of the record",
+    "sources.layouts.message_trailer._STRUCTLOG": "cannot fail behind the logger: rest of the line, rest of the record",
     **dict.fromkeys(
         (
             f"catalog.prefixes._OPENINGS[{opening}"
@@ -108,6 +107,12 @@ def every_expression() -> Iterator[tuple[str, str, re.Pattern[str] | re.Pattern[
                         if (key := (expression.pattern, expression.flags, way)) not in met:
                             met.add(key)
                             yield where, way, expression
+    for formats in (layouts, envelopes):
+        for name, file in formats.by_name().items():
+            for where, expression in _expressions(
+                file, f"{formats.__name__.removeprefix('rebalance_forensics.')}.{name}"
+            ):
+                yield where, "search" if where.endswith("trailer") else "match", expression
 
 
 def test_no_expression_backtracks_without_bound() -> None:

@@ -12,11 +12,12 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.sources.layouts import json_librdkafka
+from rebalance_forensics.sources import layouts
 from tests.conftest import SHORT_LOG
 
 LINES = SHORT_LOG.splitlines()
 MESSAGES = [line[line.index("[GroupCoordinator") : line.rindex(" (")] for line in LINES]
+LIBRDKAFKA = layouts.definitions()["json-librdkafka"].samples[0].line
 FAR_TOO_MANY = "9" * 5_000
 """Digits: more than Python turns into a number."""
 CONFIG = f"""\
@@ -58,7 +59,7 @@ NEIGHBOURS = {
     "a second that no calendar has": ("app.log", in_seconds(10**30)),
     "a second that is no number": ("app.log", in_seconds("²")),
     "a second of too many digits": ("app.log", in_seconds(FAR_TOO_MANY)),
-    "a severity of several digits": ("app.log", json_librdkafka.SAMPLE.replace('"severity":4', '"severity":"0123"')),
+    "a severity of several digits": ("app.log", LIBRDKAFKA.replace('"severity":4', '"severity":"0123"')),
     "a broker of too many digits": ("app.log", SHORT_LOG.replace("Coordinator 1", f"Coordinator {FAR_TOO_MANY}")),
     "a setting that is no number": ("app.log", SHORT_LOG + CONFIG),
     "JSON 2,500 deep": ("app.log", SHORT_LOG + '{"a":' * 2500 + "1" + "}" * 2500 + "\n"),

@@ -1,40 +1,59 @@
-"""Every envelope opens its sample, leaves its reject, and gives the records that were put into it."""
+"""Every file of sources/envelopes opens its samples, gives the lines that were put into it, and leaves its rejects."""
 
 from __future__ import annotations
 
-from types import ModuleType
+from datetime import UTC, datetime
 
 import pytest
 
 from rebalance_forensics.sources import envelopes
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.layouts.definitions import Sample
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.records.record_reader import parse_line
+from tests.sources.test_layouts import written
 
-MODULES = envelopes.modules()
-IDS = [module.__name__.rpartition(".")[2] for module in MODULES]
-
-
-def test_there_are_envelopes() -> None:
-    assert len(MODULES) > 20
+SAMPLES = [(name, sample) for name, file in envelopes.definitions().items() for sample in file.samples]
+REJECTS = [(name, line) for name, file in envelopes.definitions().items() for line in file.rejects]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_an_envelope_holds_the_line_that_its_sample_wraps(module: ModuleType) -> None:
-    assert [line.text for line in module.ENVELOPE.peel(Line(text=module.SAMPLE))] == [module.INSIDE]
+def fields_of(line: Line) -> dict[str, str]:
+    """Everything that the envelope gave, named as in the samples."""
+    named = {
+        "time": None
+        if line.at is None
+        else datetime.fromtimestamp(line.at / 1000, UTC).isoformat(timespec="milliseconds"),
+        "local": line.local and written(line.local),
+        "host": line.host,
+        "file": line.file,
+        "stream": line.stream,
+        "text": line.text,
+    }
+    return {name: text.replace("+00:00", "Z") for name, text in named.items() if text}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_a_sample_is_opened_without_knowing_what_it_is(module: ModuleType) -> None:
-    inside = opened(Line(text=module.SAMPLE))
-    assert [line.text for line in inside] == [module.INSIDE]
-    assert inside[0].fields is None
+def test_each_envelope_has_samples_and_rejects() -> None:
+    assert len(envelopes.definitions()) > 20
+    assert not [name for name, file in envelopes.definitions().items() if not (file.samples and file.rejects)]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_an_envelope_leaves_its_reject_to_others(module: ModuleType) -> None:
-    name = module.__name__.rpartition(".")[2].replace("_", "-")
-    assert all(name not in line.envelopes for line in opened(Line(text=module.REJECT)))
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_an_envelope_holds_the_line_that_its_sample_wraps(name: str, sample: Sample) -> None:
+    inside = envelopes.by_name()[name].peel(Line(text=sample.line))
+    assert inside is not None
+    assert [line.text for line in inside] == [sample.fields["text"]]
+
+
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_a_sample_is_opened_by_its_envelope_and_yields_exactly_its_fields(name: str, sample: Sample) -> None:
+    (line,) = opened(Line(text=sample.line))
+    assert (line.envelopes, fields_of(line)) == ((name,), dict(sample.fields))
+    assert line.fields is None
+
+
+@pytest.mark.parametrize(("name", "reject"), REJECTS)
+def test_an_envelope_leaves_its_reject_to_others(name: str, reject: str) -> None:
+    assert all(name not in line.envelopes for line in opened(Line(text=reject)))
 
 
 def test_envelopes_are_peeled_one_after_another() -> None:

@@ -1,45 +1,59 @@
-"""Every layout reads its sample, leaves its reject, and is the one that a line of its own goes to."""
+"""Every file of sources/layouts reads its samples, claims them when all are asked, and leaves its rejects."""
 
 from __future__ import annotations
 
-from types import ModuleType
+from datetime import datetime, timedelta
 
 import pytest
 
 from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.definitions import Sample
+from rebalance_forensics.sources.times.timestamps import Stamp
 
-MODULES = layouts.modules()
-IDS = [module.__name__.rpartition(".")[2] for module in MODULES]
-
-
-def test_there_are_layouts() -> None:
-    assert len(MODULES) > 20
-
-
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_a_layout_reads_its_sample(module: ModuleType) -> None:
-    assert module.LAYOUT.is_header(module.SAMPLE.split("\n")[0])
-    parsed = module.LAYOUT.parse(module.SAMPLE)
-    assert parsed is not None
-    assert parsed.message
+SAMPLES = [(name, sample) for name, file in layouts.definitions().items() for sample in file.samples]
+REJECTS = [(name, line) for name, file in layouts.definitions().items() for line in file.rejects]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_a_layout_leaves_its_reject_to_others(module: ModuleType) -> None:
-    found = layouts.parse(module.REJECT)
-    assert found is None or found[0] != module.__name__.rpartition(".")[2].replace("_", "-")
+def written(stamp: Stamp) -> str:
+    """A time as far as the text has it: without a date, without a year, with its zone."""
+    at = (datetime(1970, 1, 1) + timedelta(milliseconds=stamp.local_ms)).isoformat(timespec="milliseconds")  # noqa: DTZ001
+    if stamp.form != "full":
+        return at[len("1970-01-01T") :] if stamp.form == "time-only" else at[len("1970-") :]
+    minutes = stamp.offset_minutes
+    return at if minutes is None else f"{at}{minutes // 60:+03}:{minutes % 60:02}" if minutes else f"{at}Z"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_a_sample_goes_to_its_own_layout_when_offered_to_all(module: ModuleType) -> None:
-    found = layouts.parse(module.SAMPLE)
+def fields_of(parsed: Parsed) -> dict[str, str]:
+    """Everything that was read, named as in the samples."""
+    time = written(parsed.stamp) if parsed.stamp else None
+    named = {"time": time} | {name: getattr(parsed, name) for name in parsed.__struct_fields__ if name != "stamp"}
+    return {name: text for name, text in named.items() if text is not None}
+
+
+def test_each_layout_has_samples_and_rejects() -> None:
+    assert len(layouts.definitions()) > 20
+    assert not [name for name, file in layouts.definitions().items() if not (file.samples and file.rejects)]
+
+
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_a_sample_is_claimed_by_its_layout_and_yields_exactly_its_fields(name: str, sample: Sample) -> None:
+    found = layouts.parse(sample.line)
     assert found is not None
-    assert found[0] == module.__name__.rpartition(".")[2].replace("_", "-")
+    assert (found[0], fields_of(found[1])) == (name, dict(sample.fields))
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_the_bulk_count_knows_how_a_sample_starts(module: ModuleType) -> None:
-    assert module.SAMPLE.encode().startswith(module.LAYOUT.starts)
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_the_first_line_of_a_sample_is_a_header_that_the_bulk_count_finds(name: str, sample: Sample) -> None:
+    layout = layouts.by_name()[name]
+    assert layout.is_header(sample.line.split("\n")[0])
+    assert sample.line.encode().startswith(layout.starts)
+
+
+@pytest.mark.parametrize(("name", "line"), REJECTS)
+def test_a_reject_is_left_to_other_layouts(name: str, line: str) -> None:
+    found = layouts.parse(line)
+    assert found is None or found[0] != name
 
 
 def test_a_message_is_over_at_its_logger_and_takes_no_torn_line_behind_it_for_its_own() -> None:

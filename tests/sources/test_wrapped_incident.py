@@ -8,7 +8,6 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -19,7 +18,7 @@ from rebalance_forensics.sources import envelopes
 _PREPARING = "Preparing to rebalance group payments in state PreparingRebalance with old generation"
 _ADDING = "(reason: Adding new member {} with group instance id None; client reason: not provided)"
 _ASSIGNED = "Assignment received from leader c-1-77aa for group payments for generation"
-_SAYS = [
+_MESSAGES = [
     ("10:00:00,000", f"{_PREPARING} 0 (__consumer_offsets-3) {_ADDING.format('c-1-77aa')}"),
     ("10:00:03,000", "Stabilized group payments generation 1 (__consumer_offsets-3) with 2 members"),
     ("10:00:03,050", f"{_ASSIGNED} 1. The group has 2 members, 0 of which are static."),
@@ -37,24 +36,24 @@ _SAYS = [
 LINES = [
     (
         time := f"2026-11-20 {clock}",
-        f"[{time}] INFO [GroupCoordinator 1]: {said} (kafka.coordinator.group.GroupCoordinator)",
+        f"[{time}] INFO [GroupCoordinator 1]: {message} (kafka.coordinator.group.GroupCoordinator)",
     )
-    for clock, said in _SAYS
+    for clock, message in _MESSAGES
 ]
-MODULES = envelopes.modules()
-IDS = [module.__name__.rpartition(".")[2] for module in MODULES]
+ENVELOPES = list(envelopes.definitions())
 
 
-def wrapped(module: ModuleType, time: str, line: str) -> str:
-    """The module's sample around another line, its times moved to that line's."""
+def wrapped(name: str, time: str, line: str) -> str:
+    """The envelope's first sample around another line, its times moved to that line's."""
     at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
-    if IDS[MODULES.index(module)] == "csv_export":
+    if name == "csv-export":
         out = io.StringIO()
         csv.writer(out).writerow([at.isoformat(), "b1", line])
         return out.getvalue().rstrip()
-    is_json = module.SAMPLE.startswith("{")
-    before, after = (json.dumps(text)[1:-1] if is_json else text for text in (module.INSIDE, line))
-    head, found, tail = module.SAMPLE.partition(before)
+    sample = envelopes.definitions()[name].samples[0]
+    is_json = sample.line.startswith("{")
+    before, after = (json.dumps(text)[1:-1] if is_json else text for text in (sample.fields["text"], line))
+    head, found, tail = sample.line.partition(before)
     assert found
     return f"{_moved(head, at)}{after}{_moved(tail, at)}"
 
@@ -70,35 +69,35 @@ def _moved(text: str, at: datetime) -> str:
     return re.sub(r"1795169730(\d*)", lambda match: f"{at.timestamp() // 1:.0f}{fraction[: len(match[1])]}", text)
 
 
-Told = tuple[list[tuple[int, int | None, int | None, tuple[str, ...], tuple[str, ...]]], list[tuple[str, str]]]
+Findings = tuple[list[tuple[int, int | None, int | None, tuple[str, ...], tuple[str, ...]]], list[tuple[str, str]]]
 
 
-def told(path: Path) -> Told:
-    """What the report says of the group: its generations and the first cause of each incident."""
+def findings(path: Path) -> Findings:
+    """The generations of the group, and the first cause of each incident."""
     report = analyze([str(path)], AnalyzeOptions(engine="local"))
     (group,) = report.groups
     generations = [
-        (one.generation, one.started_at, one.completed_at, one.joined, one.left) for one in group.generations
+        (each.generation, each.started_at, each.completed_at, each.joined, each.left) for each in group.generations
     ]
-    return generations, [(one.group, one.root_causes[0].cause) for one in report.incidents]
+    return generations, [(incident.group, incident.root_causes[0].cause) for incident in report.incidents]
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     path = tmp_path_factory.mktemp("plain") / "server.log"
     path.write_text("".join(f"{line}\n" for _, line in LINES))
-    return told(path)
+    return findings(path)
 
 
-def test_the_plain_log_tells_of_three_generations_and_a_crash(plain: Told) -> None:
+def test_the_plain_log_shows_three_generations_and_a_crash(plain: Findings) -> None:
     generations, causes = plain
     assert [number for number, *_ in generations] == [1, 2, 3]
     assert ("payments", "process-crash") in causes
 
 
-@pytest.mark.parametrize("module", MODULES, ids=IDS)
-def test_the_wrapped_log_tells_the_same(module: ModuleType, plain: Told, tmp_path: Path) -> None:
-    header = ["_time,host,_raw"] if module.__name__.endswith(".csv_export") else []
+@pytest.mark.parametrize("name", ENVELOPES)
+def test_the_wrapped_log_shows_the_same(name: str, plain: Findings, tmp_path: Path) -> None:
+    header = ["_time,host,_raw"] if name == "csv-export" else []
     path = tmp_path / "export"
-    path.write_text("\n".join([*header, *(wrapped(module, time, line) for time, line in LINES)]) + "\n")
-    assert told(path) == plain
+    path.write_text("\n".join([*header, *(wrapped(name, time, line) for time, line in LINES)]) + "\n")
+    assert findings(path) == plain

@@ -1,24 +1,57 @@
-"""Every envelope the tool opens, one module each, found by walking this package."""
+"""Envelopes: what wraps the lines of a log. Each is a YAML file of this folder, with samples that it opens and rejects.
+
+A file gives either the `shape` of what stands in front of each line as an expression, or the `keys` of a JSON object;
+`code` is a class of its own where that is not enough. Adding an envelope is adding a file;
+tests/sources/test_envelopes.py checks all of them.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Mapping
 from functools import cache
-from types import ModuleType
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import convert
 
 from rebalance_forensics.sources.envelopes.base import Envelope
+from rebalance_forensics.sources.envelopes.json_envelopes import JsonEnvelope
+from rebalance_forensics.sources.envelopes.text_envelopes import TextEnvelope
+from rebalance_forensics.sources.layouts.definitions import Definition, Expression, definitions_in, in_code
+
+
+class EnvelopeFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The YAML file of an envelope; `keys` are the fields of JsonEnvelope, added to those of another file by `like`."""
+
+    certain: bool = True
+    shape: Expression | None = None
+    only_headers: bool = False
+    octal_escapes: bool = False
+    not_behind: Mapping[str, Expression] = {}
+    like: str | None = None
+    keys: Mapping[str, Any] = {}
+
+    def envelope(self) -> Envelope:
+        """The envelope that the file describes."""
+        settings: dict[str, Any] = {"rank": self.rank, "certain": self.certain}
+        if self.shape:
+            settings |= {"shape": self.pattern(self.shape), "only_headers": self.only_headers}
+            settings["octal_escapes"] = self.octal_escapes
+            settings["not_behind"] = {name: self.pattern(text) for name, text in self.not_behind.items()}
+        kind = in_code(__name__, self.code) if self.code else TextEnvelope if self.shape else JsonEnvelope
+        if issubclass(kind, JsonEnvelope):
+            base = definitions()[self.like].keys if self.like else {}
+            return cast("Envelope", convert({**base, **self.keys, **settings}, kind))
+        return cast("Envelope", kind(**settings))
 
 
 @cache
-def modules() -> tuple[ModuleType, ...]:
-    """The modules that define an ENVELOPE."""
-    found = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    return tuple(module for module in found if hasattr(module, "ENVELOPE"))
+def definitions() -> Mapping[str, EnvelopeFile]:
+    """The file of each envelope by its name, the specific before the general."""
+    return definitions_in(Path(__file__).parent, EnvelopeFile)
 
 
 @cache
-def by_name() -> dict[str, Envelope]:
-    """Envelope by name (the module's, with dashes), the specific before the general."""
-    named = {module.__name__.rpartition(".")[2].replace("_", "-"): module.ENVELOPE for module in modules()}
-    return dict(sorted(named.items(), key=lambda item: (item[1].rank, item[0])))
+def by_name() -> Mapping[str, Envelope]:
+    """Envelope by name (the file's, with dashes), the specific before the general."""
+    return {name: file.envelope() for name, file in definitions().items()}

@@ -1,18 +1,28 @@
-"""CSV exports with a header line, whatever separates the columns; a quoted cell may hold several lines."""
+"""CSV exports: documents with a header line, whatever separates the columns, and single rows without one."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.envelopes.json_objects import line_in_object
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, TIMES, is_called
-from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 from rebalance_forensics.sources.lines.text import lines_of
+from rebalance_forensics.sources.times.timestamps import read_stamp
 
 _MAX_ROW = 8 << 20
 _DELIMITERS = ",;\t|"
 _LONGEST_NAME = 80
+_UNQUOTED = re.compile(r"(?P<text>[\[\d{].{20,}),(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?)\Z", re.DOTALL)
+_LONGEST_TIME = 36
+_HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
 csv.field_size_limit(2 * _MAX_ROW)
 
 
@@ -44,17 +54,17 @@ def has_header(text: str) -> bool:
 
 def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
     """Rows with their places; a row continues while a quote is open."""
-    offset, held, start, first = 0, b"", 0, 1
+    offset, row, start, first = 0, b"", 0, 1
     for number, line in enumerate(lines_of(chunks), 1):
-        if not held:
+        if not row:
             start, first = offset, number
-        held += line
+        row += line
         offset += len(line)
-        if held.count(b'"') % 2 == 0 or len(held) > _MAX_ROW:
-            yield start, first, held.decode("utf-8", "replace").removeprefix("\ufeff")
-            held = b""
-    if held:
-        yield start, first, held.decode("utf-8", "replace")
+        if row.count(b'"') % 2 == 0 or len(row) > _MAX_ROW:
+            yield start, first, row.decode("utf-8", "replace").removeprefix("\ufeff")
+            row = b""
+    if row:
+        yield start, first, row.decode("utf-8", "replace")
 
 
 def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
@@ -68,3 +78,45 @@ def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None
             yield offset, line, text, {"_row": "csv", **dict(zip(names, cells, strict=False))}
         elif row.strip():
             yield offset, line, row, None
+
+
+class NamedColumns(Struct, frozen=True, kw_only=True):
+    """A row of a document with a header line, which `rows` gives as an object marked `_row`."""
+
+    rank: int
+    certain: bool
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line inside."""
+        fields = object_of(line.text) if line.fields is None else line.fields
+        if fields is None or "_row" not in fields:
+            return None
+        return line_in_object(line, {name: cell for name, cell in fields.items() if name != "_row"})
+
+
+class BareRow(Struct, frozen=True, kw_only=True):
+    """A row without a header line, whose cells are known by what they contain: the longest is the line."""
+
+    rank: int
+    certain: bool
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line inside."""
+        if line.fields is not None:
+            return None
+        if match := _UNQUOTED.match(line.text):
+            return (replace(line, text=match["text"], at=instant(match["time"]) or line.at),)
+        if not line.text.startswith('"') or '",' not in line.text:
+            return None
+        cells = cells_of([line.text.replace("\n", "\r")])
+        if not cells:
+            return None
+        line_cell = max((cell for cell in cells if not _is_time(cell)), key=len, default="")
+        others = [cell for cell in cells if cell is not line_cell]
+        time = next((cell for cell in others if _is_time(cell)), None)
+        host = next((cell for cell in others if _HOST.match(cell)), line.host)
+        return (replace(line, text=line_cell, at=instant(time) or line.at, host=host),)
+
+
+def _is_time(cell: str) -> bool:
+    return len(cell) <= _LONGEST_TIME and read_stamp(cell) is not None

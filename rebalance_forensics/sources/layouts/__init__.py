@@ -1,35 +1,73 @@
-"""Every layout the tool reads, one module a family, found by walking this package."""
+"""Layouts: how loggers write a record. Each is a YAML file of this folder, with samples that it reads and rejects.
+
+A file gives either the `header` of a record as an expression, with what its first line `starts` with for the count in
+bulk, or the `keys` of a JSON object. Where that is not enough it names code: `then` reads further what a header left,
+`code` is a class of its own. Adding a layout is adding a file; tests/sources/test_layouts.py checks all of them.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import ModuleType
+from pathlib import Path
+from typing import Any, cast
 
-from rebalance_forensics.sources.layouts.angle_brackets import out_of_angle_brackets
-from rebalance_forensics.sources.layouts.base import Layout, Parsed, TextLayout
-from rebalance_forensics.sources.layouts.header_remainder import without_heading
-from rebalance_forensics.sources.layouts.kafkajs_text import with_kafkajs_facts
+from msgspec import convert
+
+from rebalance_forensics.sources.layouts.base import Layout, Parsed
+from rebalance_forensics.sources.layouts.definitions import (
+    Definition,
+    Expression,
+    beginnings,
+    definitions_in,
+    in_code,
+)
+from rebalance_forensics.sources.layouts.header_remainder import out_of_angle_brackets, without_heading
+from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
+from rebalance_forensics.sources.layouts.kafkajs import with_kafkajs_facts
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
+from rebalance_forensics.sources.layouts.text_layouts import TextLayout
 
 UNKNOWN = "unknown"
 Reader = Callable[[str], Parsed | None]
 
 
-@cache
-def modules() -> tuple[ModuleType, ...]:
-    """The modules that define a LAYOUT."""
-    found = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    return tuple(module for module in found if hasattr(module, "LAYOUT"))
+class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The YAML file of a layout; `keys` are the fields of JsonLayout."""
+
+    starts: tuple[str, ...] = ()
+    header: Expression | None = None
+    trailer: Expression | None = None
+    then: str | None = None
+    keys: Mapping[str, tuple[str, ...] | str] = {}
+
+    def layout(self) -> Layout:
+        """The layout that the file describes."""
+        kind = in_code(__name__, self.code) if self.code else TextLayout if self.header else JsonLayout
+        if issubclass(kind, JsonLayout):
+            return cast("Layout", convert({**self.keys, "rank": self.rank}, kind))
+        settings: dict[str, Any] = {"rank": self.rank}
+        if self.starts:
+            settings["starts"] = beginnings(self.starts)
+        if self.header:
+            settings["header"] = self.pattern(self.header)
+        if self.trailer:
+            settings["trailer"] = self.pattern(self.trailer)
+        if self.then:
+            settings["then"] = in_code(__name__, self.then)
+        return cast("Layout", kind(**settings))
 
 
 @cache
-def by_name() -> dict[str, Layout]:
-    """Layout by name (the module's, with dashes), the specific before the general."""
-    named = {module.__name__.rpartition(".")[2].replace("_", "-"): module.LAYOUT for module in modules()}
-    return dict(sorted(named.items(), key=lambda item: (item[1].rank, item[0])))
+def definitions() -> Mapping[str, LayoutFile]:
+    """The file of each layout by its name, the specific before the general."""
+    return definitions_in(Path(__file__).parent, LayoutFile)
+
+
+@cache
+def by_name() -> Mapping[str, Layout]:
+    """Layout by name (the file's, with dashes), the specific before the general."""
+    return {name: file.layout() for name, file in definitions().items()}
 
 
 def header_layout(line: str) -> str | None:
@@ -37,10 +75,16 @@ def header_layout(line: str) -> str | None:
     return next((name for name, layout in by_name().items() if layout.is_header(line)), None)
 
 
+def end_of_time(line: str) -> int:
+    """Where the time in front of a line ends, whatever the rest of its header is; 0 where it begins with none."""
+    dated = by_name()["dated-message"]
+    return dated.end_of_time(line) if isinstance(dated, TextLayout) else 0
+
+
 def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
     """Take a record apart with the layout it is expected in, else with any other."""
     layouts = by_name()
-    if first in layouts and (parsed := _whole(layouts[first], text)):
+    if first is not None and first in layouts and (parsed := _whole(layouts[first], text)):
         return first, parsed
     for name, layout in layouts.items():
         if name != first and (parsed := _whole(layout, text)):
@@ -49,13 +93,13 @@ def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
 
 
 def reader(name: str) -> Reader:
-    """What reads the records of one layout; of one that nobody knows it reads none."""
+    """What reads the records of one layout; of an unknown layout it reads none."""
     layout = by_name().get(name)
     return partial(_whole, layout) if layout is not None else lambda text: None  # noqa: ARG005 - as all readers
 
 
 def _whole(layout: Layout, text: str) -> Parsed | None:
-    """What a layout reads, and what it leaves of the header; librdkafka's and KafkaJS' lines in their own wording."""
+    """A record without the rest of its header; librdkafka's and KafkaJS' messages in the form the catalog reads."""
     parsed = layout.parse(text)
     if parsed is None or not isinstance(layout, TextLayout):
         return parsed

@@ -1,16 +1,13 @@
-"""What a layout is: how one logger writes the header of a record."""
+"""What a layout is, and the expressions that the headers of many loggers share."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import lru_cache, partial
-from string import digits
+from functools import lru_cache
 from typing import Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
+from rebalance_forensics.sources.times.timestamps import Stamp
 from rebalance_forensics.sources.times.zone_names import ZONE
 
 DATED = (
@@ -29,10 +26,6 @@ DOTTED = r"[A-Za-z_](?=[\w$\-/*.]*?\.[A-Za-z_])[\w$.\-/*]*+"
 """A logger with a dot and a name behind it."""
 NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"
 """A thread in brackets whose name has brackets of its own, as Camel calls its consumers' by their topics."""
-YEARS = (b"20", b"19")
-LEVEL_FIRST = (b"INFO", b"WARN", b"ERROR", b"DEBUG", b"[INFO", b"[WARN", b"[ERROR", b"[DEBUG", b"TRACE", b"FATAL")
-DIGITS = tuple(b"%d" % digit for digit in range(10))
-MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 
 _LEVELS = {
     "WARNING": "WARN",
@@ -76,12 +69,8 @@ _LEVELS = {
 }
 
 
-_PLAIN_GROUPS = 5
-"""An expression with no more groups than time, level, logger, thread and message has no second branch."""
-
-
 class Parsed(Struct, frozen=True, kw_only=True, gc=False):
-    """A record taken apart by its layout; `host` is whom a field of the record itself names."""
+    """A record taken apart by its layout; `host` is the one that a field of the record itself names."""
 
     stamp: Stamp | None
     level: str | None
@@ -92,7 +81,7 @@ class Parsed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Layout(Protocol):
-    """How a logger writes: which lines start a record, and what a record says.
+    """How a logger writes: which lines start a record, and where its fields stand.
 
     `rank` orders the layouts when a line is offered to all of them: specific ones first.
     `starts` are the bytes that a first line can begin with, for counting records in bulk.
@@ -124,54 +113,3 @@ def level_of(word: str | None) -> str | None:
         return None
     upper = word.strip().upper()
     return _LEVELS.get(upper, upper) or None
-
-
-def _branch(parts: dict[str, str | None], name: str) -> str | None:
-    """The group of this name, or of the same name with a digit in another branch of the expression."""
-    return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)
-
-
-def _unchanged(parsed: Parsed) -> Parsed:
-    return parsed
-
-
-class TextLayout(Struct, frozen=True, kw_only=True):
-    """A layout written as a regular expression with the groups time, level, logger, thread and message.
-
-    `level2`, `logger3` and so on are the same in another branch of the expression.
-    """
-
-    header: re.Pattern[str]
-    starts: tuple[bytes, ...]
-    rank: int = 50
-    finish: Callable[[Parsed], Parsed] = field(default=_unchanged)
-
-    def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
-        return self.header.match(line) is not None
-
-    def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
-        match = self.header.match(text)
-        if match is None:
-            return None
-        parts = match.groupdict()
-        told = parts.get if len(parts) <= _PLAIN_GROUPS else partial(_branch, parts)
-        time, thread = told("time"), told("thread")
-        stamp = read_stamp(time) if time else None
-        if time and stamp is None:
-            return None
-        return self.finish(
-            Parsed(
-                stamp=stamp,
-                level=level_of(told("level")),
-                logger=told("logger"),
-                thread=(thread.strip() or None) if thread else None,
-                message=parts["message"] or "",
-            )
-        )
-
-
-def pattern(expression: str) -> re.Pattern[str]:
-    """Compile a header; a message runs to the end of the record."""
-    return re.compile(expression, re.DOTALL)

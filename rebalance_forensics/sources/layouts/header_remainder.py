@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
-# How a Kafka class begins what it says: a message starts here, whatever stands before. The last is ruby-kafka's tag.
+# How Kafka's classes begin their messages (LogContext): a message starts here, whatever stands before it. The last
+# alternative is ruby-kafka's tag.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
@@ -62,6 +63,7 @@ _PYTHONS = re.compile(r"(?:MainThread|(?:Thread|Dummy)-\d+|\w*ThreadPoolExecutor
 """How Python calls its threads: behind a level, no message begins so."""
 _SENTENCE = re.compile(rf"(?!{LEVEL}\b)[A-Z][a-z]+ ")
 """What begins with a capitalized word is the message, once level and logger are known."""
+_OPENED = re.compile(r"<(?=[A-Z(\[])")
 _MOST = 14
 _MOST_WORDS = 3
 
@@ -238,3 +240,18 @@ def without_heading(parsed: Parsed) -> Parsed:
         thread=heading.thread,
         message=message[heading.done :].lstrip(" \t"),
     )
+
+
+def out_of_angle_brackets(parsed: Parsed) -> Parsed:
+    """The record without `<` and `>` around its message, as `%d %p [%c] - <%m>%n` of Spring's samples prints them.
+
+    They close in its first line, before a stack trace, or at the end of its last.
+    """
+    message = parsed.message
+    if not message.startswith("<") or not (_OPENED.match(message) or begins_as_kafka_does(message[1:])):
+        return parsed
+    first, newline, rest = message.partition("\n")
+    if first.endswith(">"):
+        return replace(parsed, message=f"{first[1:-1]}{newline}{rest}")
+    whole = message.rstrip()
+    return replace(parsed, message=whole[1:-1]) if whole.endswith(">") else parsed

@@ -154,8 +154,8 @@ def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
     return None if key is None or inner is None else (str(key), inner)
 
 
-def told(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
-    """The first that goes by one of these names, by itself or at the end of its path."""
+def first_called(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
+    """The first text under one of these names, which may be a whole path or the end of one."""
     whole, ending = leaves.by_name, leaves.by_ending
     for name in names:
         if name in whole or name in ending:
@@ -177,17 +177,17 @@ def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
         read[:] = [stamp] if (stamp := read_stamp(text)) is not None and stamp.form == "full" else []
         return bool(read)
 
-    if told(leaves, names, is_full) is not None:
+    if first_called(leaves, names, is_full) is not None:
         return read[0]
-    seconds = told(leaves, ("timestampseconds", "epochsecond"), _is_count)
+    seconds = first_called(leaves, ("timestampseconds", "epochsecond"), _is_count)
     if seconds is None:
         return None
-    nanos = told(leaves, ("timestampnanos", "nanoofsecond"), _is_count)
+    nanos = first_called(leaves, ("timestampnanos", "nanoofsecond"), _is_count)
     return stamp_at(int(seconds), int(nanos or 0))
 
 
 def instant_in(leaves: Leaves, names: Sequence[str] = TIMES) -> EpochMs | None:
-    """The same as an instant; stores tell UTC unless they name another zone."""
+    """The time that an object gives, as an instant: stores write UTC unless they name another zone."""
     stamp = stamp_in(leaves, names)
     return None if stamp is None else EpochMs(stamp.utc_ms)
 
@@ -195,15 +195,15 @@ def instant_in(leaves: Leaves, names: Sequence[str] = TIMES) -> EpochMs | None:
 def host_in(leaves: Leaves) -> str | None:
     """The pod, container or host that an object names; `kafka` and its like name none while another is named."""
     named, vague = HOSTS[:-1], HOSTS[-1:]
-    found = told(leaves, named, lambda text: _HOST.match(text) is not None and not is_generic(text.lstrip("/")))
-    found = found or told(leaves, vague, lambda text: "/" not in text and _HOST.match(text) is not None)
-    found = found or told(leaves, named, lambda text: _HOST.match(text) is not None)
+    found = first_called(leaves, named, lambda text: _HOST.match(text) is not None and not is_generic(text.lstrip("/")))
+    found = found or first_called(leaves, vague, lambda text: "/" not in text and _HOST.match(text) is not None)
+    found = found or first_called(leaves, named, lambda text: _HOST.match(text) is not None)
     return found.lstrip("/") if found else None
 
 
 def text_in(leaves: Leaves, begins_record: Callable[[str], bool]) -> str | None:
     """The log line that an object holds: under the usual name, else wherever a record begins."""
-    usual = told(leaves, TEXTS, lambda text: True)  # noqa: ARG005 - an empty line is a line
+    usual = first_called(leaves, TEXTS, lambda text: True)  # noqa: ARG005 - an empty line is a line
     if usual is not None and begins_record(usual):
         return usual
     others = (text for text in leaves.texts if len(text) > _SHORTEST and _CLOCK.search(text, 0, _NEAR_THE_FRONT))
@@ -212,13 +212,13 @@ def text_in(leaves: Leaves, begins_record: Callable[[str], bool]) -> str | None:
 
 def level_in(leaves: Leaves) -> str | None:
     """The level, where it is a word."""
-    return told(leaves, LEVELS, lambda text: _LEVEL.match(text) is not None)
+    return first_called(leaves, LEVELS, lambda text: _LEVEL.match(text) is not None)
 
 
 def logger_in(leaves: Leaves) -> str | None:
     """The logger: whatever goes by that name, or what looks like a class under a vaguer one."""
     sure, vague = LOGGERS[:_SURE_LOGGERS], LOGGERS[_SURE_LOGGERS:]
-    return told(leaves, sure) or told(leaves, vague, lambda text: _CLASS.match(text) is not None)
+    return first_called(leaves, sure) or first_called(leaves, vague, lambda text: _CLASS.match(text) is not None)
 
 
 @lru_cache(maxsize=4096)

@@ -1,58 +1,61 @@
-"""librdkafka on stderr: `%4|epoch|FAC|name| msg`; from programs: `time|name|FAC| msg`, `RDKAFKA-4-FAC: name: msg`."""
+"""librdkafka's lines: on stderr, as its log events, and as wrappers and programs print either."""
 
 from __future__ import annotations
 
 import re
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.layouts.base import DATED, YEARS, Parsed, level_of
+from rebalance_forensics.sources.layouts.base import DATED, Parsed
+from rebalance_forensics.sources.layouts.json_fields import Fields, first_text
+from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
 from rebalance_forensics.sources.times.timestamps import read_stamp
-
-SAMPLE = (
-    "%4|1795169730.678|SESSTMOUT|orders#consumer-1| [thrd:main]: Consumer group session timed out (in "
-    "join-state steady) after 45000 ms"
-)
-REJECT = "4|1795169730.678|orders|paid"
 
 _LINE = re.compile(
     r"%(?P<severity>[0-7])\|(?P<time>\d{10}(?:\.\d+)?)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\| ?(?P<message>.*)",
     re.DOTALL,
 )
+# Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level.
 _DATED_LINE = re.compile(
     rf"(?P<time>{DATED})\|(?P<name>[^|\n]*#(?:consumer|producer)-\d+)\|(?P<facility>[A-Z0-9_]+)\| ?(?P<message>.*)",
     re.DOTALL,
 )
-"""Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level."""
+# The callback that many programs copied from librdkafka's examples, and kafkacat's.
 _NAMED_LINE = re.compile(
     r"(?:(?P<time>1\d{9}\.\d{3}) )?RDKAFKA-(?P<severity>[0-7])-(?P<facility>[A-Z0-9_]+): "
     r"(?P<name>[^\s|]*#(?:consumer|producer)-\d+): (?P<message>.*)",
     re.DOTALL,
 )
-"""The callback that many programs copied from librdkafka's examples, and kafkacat's."""
-SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+# librdkafka has the severities of syslog(3): 0 is LOG_EMERG, 7 is LOG_DEBUG.
+_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
-_PLACE = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
+_BROKER = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
 _THREAD = re.compile(r"\[thrd:(?P<thread>[^\]\n]*)\]: ")
+_WRAPPED = re.compile(
+    r"(?:\[[^\]\n]*\] )?(?:(?P<logger>[A-Za-z_][\w.]*)(?::| -)? )?(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +"
+    r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
+    re.DOTALL,
+)
 
 
-def canonical(facility: str, name: str, message: str) -> str:
-    """One wording for librdkafka's lines whoever printed them: `FAC [name] [thrd:x]: msg`, as in Python.
+def _canonical(facility: str, name: str, message: str) -> str:
+    """The one form that the catalog reads, `FAC [name] [thrd:x]: msg`, as confluent-kafka for Python prints it.
 
     An event without the client's name (node-rdkafka) is its message alone.
     """
-    return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _PLACE.sub("", message, count=1)
+    return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _BROKER.sub("", message, count=1)
 
 
 def _match(line: str) -> re.Match[str] | None:
     return _LINE.match(line) or _DATED_LINE.match(line) or _NAMED_LINE.match(line)
 
 
-class _Librdkafka:
-    """The raw form carries its own clock, so it needs no zone."""
+class RawLine(Struct, frozen=True, kw_only=True):
+    """A line that names facility and client; on stderr it carries an epoch time, so it needs no zone."""
 
-    rank = 5
-    starts = (*(b"%%%d|" % severity for severity in range(8)), *YEARS, b"RDKAFKA-", b"1")
+    rank: int
+    starts: tuple[bytes, ...]
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
@@ -66,27 +69,37 @@ class _Librdkafka:
         thread, severity = _THREAD.match(match["message"]), match.groupdict().get("severity")
         return Parsed(
             stamp=read_stamp(match["time"]) if match["time"] else None,
-            level=level_of(SEVERITY[int(severity)]) if severity else None,
+            level=_SEVERITY[int(severity)] if severity else None,
             logger="rdkafka",
             thread=thread["thread"] if thread else None,
-            message=canonical(match["facility"], match["name"], match["message"]),
+            message=_canonical(match["facility"], match["name"], match["message"]),
         )
 
 
-_WRAPPED = re.compile(
-    r"(?:\[[^\]\n]*\] )?(?:(?P<logger>[A-Za-z_][\w.]*)(?::| -)? )?(?:rdkafka#|\[)?(?P<facility>[A-Z0-9_]{4,}):? +"
-    r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
-    re.DOTALL,
-)
+class EventObject(JsonLayout, frozen=True, kw_only=True):
+    """A log event as node-rdkafka and other wrappers print it: severity, facility and message as JSON."""
+
+    def parse_fields(self, fields: Fields) -> Parsed | None:
+        """Take a record apart that an envelope has already read as JSON."""
+        parsed = JsonLayout.parse_fields(self, fields)
+        if parsed is None:
+            return None
+        severity = first_text(fields, ("severity",)) or ""
+        level = _SEVERITY[int(severity)] if severity in [*"01234567"] else parsed.level
+        name = first_text(fields, ("name", "client")) or "rdkafka"
+        message = _canonical(str(fields["fac"]), name, parsed.message)
+        return replace(parsed, level=level, logger="rdkafka", message=message)
+
+
+def with_severity(parsed: Parsed) -> Parsed:
+    """The level of a log event is a digit, and it names no class."""
+    return replace(parsed, level=_SEVERITY[int(parsed.level or 0)], logger="rdkafka")
 
 
 def unwrapped(parsed: Parsed) -> Parsed:
-    """Put a line that a wrapper or syslog logged (`FAC: name: msg`) into librdkafka's one wording."""
+    """A line that a wrapper or syslog logged (`FAC: name: msg`), in the one form."""
     match = _WRAPPED.match(parsed.message) if "[thrd:" in parsed.message else None
     if match is None:
         return parsed
-    message = canonical(match["facility"], match["name"], match["message"])
+    message = _canonical(match["facility"], match["name"], match["message"])
     return replace(parsed, logger=parsed.logger or match["logger"], message=message)
-
-
-LAYOUT = _Librdkafka()

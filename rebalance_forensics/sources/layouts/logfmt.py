@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 
+from msgspec import Struct
+
 from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
-SAMPLE = 'time="2026-11-20T10:15:30Z" level=info msg="joined" group=payments generation=4'
-REJECT = "timestamp of the last commit = 4"
-
 _KEYS = r"(?:time|ts|t|timestamp|level|lvl|severity|thread|logger|caller)"
 _START = re.compile(rf"(?:(?P<time>{DATED})\s+)?{_KEYS}=\S")
-_SAYS = re.compile(r" (?:msg|message)=")
+_MESSAGE_KEY = re.compile(r" (?:msg|message)=")
 _PAIR = re.compile(r'(?<![\w.@-])(?P<key>[\w.@-]++)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))', re.DOTALL)
 _TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD, _HOST = (
     ("time", "ts", "t", "timestamp"),
@@ -25,7 +24,7 @@ _TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD, _HOST = (
     ("pod", "pod_name", "hostname", "host"),
 )
 _TRACE = ("stack_trace", "stacktrace", "exception")
-_ABOUT = frozenset(
+_HEADER_KEYS = frozenset(
     {*_TIME, *_LEVEL, *_MESSAGE, *_LOGGER, *_THREAD, *_TRACE, "caller", "source", "pid", "host", "app", "service"}
 )
 
@@ -41,15 +40,15 @@ def _unquoted(text: str) -> str:
         return text.replace('\\"', '"').replace("\\n", "\n")
 
 
-class _Logfmt:
-    """Keys that are not the envelope's own follow the message as franz-go prints them: `msg; key: value`."""
+class Logfmt(Struct, frozen=True, kw_only=True):
+    """Keys that are no part of the header follow the message as franz-go prints them: `msg; key: value`."""
 
-    rank = 8
-    starts = (b"time=", b"ts=", b"t=", b"level=", b"lvl=", b"timestamp=", b"severity=", b"20")
+    rank: int
+    starts: tuple[bytes, ...]
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return _START.match(line) is not None and _SAYS.search(line) is not None
+        return _START.match(line) is not None and _MESSAGE_KEY.search(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
@@ -62,7 +61,7 @@ class _Logfmt:
         }
         message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
         if not begins_as_kafka_does(message) and "." not in (logger or ""):
-            rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _ABOUT)
+            rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _HEADER_KEYS)
             message = f"{message}; {rest}" if rest else message
         trace = _first(pairs, _TRACE)
         return Parsed(
@@ -73,6 +72,3 @@ class _Logfmt:
             message=f"{message}\n{trace}" if trace else message,
             host=_first(pairs, _HOST),
         )
-
-
-LAYOUT = _Logfmt()

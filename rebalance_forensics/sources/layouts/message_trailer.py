@@ -1,4 +1,4 @@
-"""The logger, thread and MDC that some layouts print after the message."""
+"""Logger, thread and MDC behind the message, where some layouts print them, or at either end of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.base import LOGGER, Parsed
+from rebalance_forensics.sources.layouts.header_remainder import without_heading
 
 # A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger, nor is the
 # exception that a message ends with, nor the source line at the end of a stack frame.
@@ -24,20 +25,31 @@ _TRACE = re.compile(
     r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
     re.MULTILINE,
 )
-_BRACKETED = re.compile(r"   \[(?P<logger>(?:[\w$-]+\.)*[A-Z][\w$]*)\][ \t]*\r?(?=\n|\Z)")
+# structlog's console pads the event and prints logger and values behind it.
+_STRUCTLOG = re.compile(
+    rf"\A(?P<event>[^\n]*?)(?<! ) *+\[(?P<logger>{LOGGER})\](?: \w+=[^\n]*)?\s*(?P<trace>\n.*)?\Z", re.DOTALL
+)
+# Only names that threads have: `[GroupId g] ` and `[KafkaApi-1] ` belong to the message.
+_THREAD = re.compile(
+    r"\[(?P<thread>main|[^\]=|:]{0,400}?StreamThread-\d+|[^\]=|:]{0,400}?[Tt]hread[^\]=:]*"
+    r"|pool-[^\]=:]*|executor-[^\]=:]*"
+    r"|[^\]=|: ]{0,400}?(?:processor|worker|scheduler|manager|container|listener)"
+    r"[\w#]{0,80}-[\w#-]{0,80}?\d+(?:-C-\d+)?)\] (?=\S)"
+)
 
 
-def _cut(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
+def without_trailer(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
+    """The record without what an expression found behind its message, the groups logger and thread kept."""
     if match is None:
         return parsed
     parts = match.groupdict()
     message = parsed.message[: match.start()] + parsed.message[match.end() :]
     thread = parts.get("thread") or parsed.thread
-    return Parsed(stamp=parsed.stamp, level=parsed.level, logger=parts["logger"], thread=thread, message=message)
+    return replace(parsed, logger=parts.get("logger") or parsed.logger, thread=thread, message=message)
 
 
 class _Ending(NamedTuple):
-    """How a line ends: with a logger, a thread beside it, and blanks behind them."""
+    """How a line ends: with a logger, a thread next to it, and blanks behind them."""
 
     logger: str | None
     thread: str | None
@@ -65,7 +77,7 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
                 thread=ended.thread or parsed.thread,
                 message=message[:at] + ended.behind,
             )
-    return _ended(_cut(parsed, found := _LOGGER.search(message)), found)
+    return _ended(without_trailer(parsed, found := _LOGGER.search(message)), found)
 
 
 def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
@@ -80,6 +92,25 @@ def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
     return replace(parsed, message="\n".join((first, *indented)))
 
 
-def logger_in_brackets(parsed: Parsed) -> Parsed:
-    """Take Debezium's `   [o.a.k.X]` off the message."""
-    return _cut(parsed, _BRACKETED.search(parsed.message))
+def logger_behind_thread_in_front(parsed: Parsed) -> Parsed:
+    """Kafka's own pattern prints the logger behind the message; some images add a thread in front of it."""
+    done = logger_in_parentheses(parsed)
+    message = done.message
+    behind = message.find("]") + 1
+    if message[:1] == "[" and message[behind : behind + 1] == " " and (thread := _THREAD.match(message)):
+        return replace(done, thread=thread["thread"], message=message[thread.end() :])
+    return done
+
+
+def logger_at_either_end(parsed: Parsed) -> Parsed:
+    """Level, thread and logger in front of the message, else the logger behind it: some headers show neither."""
+    front = without_heading(parsed)
+    return front if front.logger else logger_in_parentheses(front)
+
+
+def logger_before_values(parsed: Parsed) -> Parsed:
+    """The logger that structlog prints behind the event: `event   [logger] key=value`."""
+    found = _STRUCTLOG.match(parsed.message)
+    if found is None:
+        return parsed
+    return replace(parsed, logger=found["logger"], message=found["event"] + (found["trace"] or ""))

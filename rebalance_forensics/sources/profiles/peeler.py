@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.sources import envelopes, layouts
-from rebalance_forensics.sources.envelopes.ansi import is_coloured, without_colours
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.colours import is_coloured, without_colours
 from rebalance_forensics.sources.envelopes.content import begins_record, begins_record_of
 from rebalance_forensics.sources.layouts.base import Parsed
-from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
 _DEEPEST = 6
@@ -89,7 +88,7 @@ def _behind_its_time(text: str, inside: Line) -> bool:
     """Whether what is inside a line begins behind the time in front of it."""
     if inside.fields is not None or not text.endswith(inside.text):
         return True
-    return len(text) - len(inside.text) >= end_of_time(text)
+    return len(text) - len(inside.text) >= layouts.end_of_time(text)
 
 
 def _convincing(line: Line, depth: int = 1, *, surely: bool) -> bool:

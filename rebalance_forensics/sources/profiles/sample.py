@@ -19,7 +19,6 @@ from rebalance_forensics.sources.files.containers import UNREADABLE
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.layouts.base import Parsed
-from rebalance_forensics.sources.layouts.dated_message import end_of_time
 from rebalance_forensics.sources.lines.cut_lines import cut_column
 from rebalance_forensics.sources.lines.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.lines.text import text_of
@@ -213,7 +212,7 @@ def _goes_on(line: Sampled) -> bool:
     """Whether a line that begins with a time continues another: the time is that of whoever collected the lines."""
     if line.layout != "dated-message" or line.parsed is None or line.parsed.level:
         return False
-    rest = line.line.text[end_of_time(line.line.text) :]
+    rest = line.line.text[layouts.end_of_time(line.line.text) :]
     return rest.startswith((" \t", "\t\t", "   ")) or rest.lstrip().startswith(("at ", "Caused by: "))
 
 

@@ -1,0 +1,105 @@
+"""Envelopes that are JSON objects of known keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
+
+
+class JsonEnvelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An object with every path of `requires`, and with all of one list of `either` where there are some.
+
+    Of text, time, host, file and stream the first path that holds a text or a number counts. `entries` is the path of
+    the list in an object that wraps many, each of which gets the outer values that it has `shared`; one with the values
+    of `empty` wraps none. `inner` is the path of a nested object that may itself be a record (Elasticsearch's
+    `_source`). A line is partial where a value begins as `partial` has it.
+    """
+
+    rank: int
+    certain: bool = True
+    requires: tuple[str, ...] = ()
+    either: tuple[tuple[str, ...], ...] = ()
+    text: tuple[str, ...] = ("message",)
+    time: tuple[str, ...] = ("@timestamp", "timestamp", "time")
+    host: tuple[str, ...] = ("host.name", "host", "hostname")
+    file: tuple[str, ...] = ("log.file.path", "file", "source", "path")
+    stream: tuple[str, ...] = ("stream",)
+    inner: str | None = None
+    entries: str | None = None
+    shared: tuple[str, ...] = ()
+    empty: Mapping[str, str] = {}
+    partial: Mapping[str, str] = {}
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """The line or lines inside."""
+        fields = object_of(line.text) if line.fields is None else line.fields
+        if fields is None or any(lookup(fields, path) is None for path in self.requires):
+            return None
+        if self.either and not self._has_either(fields):
+            return None
+        return tuple(self._line(line, entry) for entry in self.entries_of(fields))
+
+    def _has_either(self, fields: Fields) -> bool:
+        """Whether all keys of one list are there, and the text that the envelope wraps."""
+        return first_text(fields, self.text) is not None and any(
+            all(lookup(fields, path) is not None for path in paths) for paths in self.either
+        )
+
+    def entries_of(self, fields: Fields) -> Sequence[Fields]:
+        """The objects inside, or the object itself where it wraps one line."""
+        if self.entries is None:
+            return (fields,)
+        entries = lookup(fields, self.entries)
+        if not isinstance(entries, list) or any(fields.get(key) == value for key, value in self.empty.items()):
+            return ()
+        shared = {key: fields.get(key) for key in self.shared}
+        return tuple({**shared, **entry} for entry in entries if isinstance(entry, Mapping))
+
+    def is_partial(self, fields: Fields) -> bool:
+        """Whether the line goes on in the next entry."""
+        return any(str(fields.get(key, "")).startswith(value) for key, value in self.partial.items())
+
+    def _line(self, line: Line, fields: Fields) -> Line:
+        inner = lookup(fields, self.inner) if self.inner else None
+        content = inner if isinstance(inner, dict) else fields
+        text = first_text(content, self.text)
+        return replace(
+            line,
+            text=(text or "").removesuffix("\n"),
+            fields=content,
+            at=self._time(fields, content) or line.at,
+            host=first_text(content, self.host) or first_text(fields, self.host) or line.host,
+            file=first_text(content, self.file) or line.file,
+            stream=f"{line.stream}{first_text(fields, self.stream) or ''}",
+            partial=self.is_partial(fields),
+        )
+
+    def _time(self, fields: Fields, content: Fields) -> EpochMs | None:
+        return instant(first_text(content, self.time)) or instant(first_text(fields, self.time))
+
+
+class DockerEntry(JsonEnvelope, frozen=True, kw_only=True):
+    """Docker's json-file driver cuts a line at 16 KiB; only its last part ends with a newline."""
+
+    def is_partial(self, fields: Fields) -> bool:
+        """Whether the line goes on in the next entry; shippers that add keys of their own take the newline off."""
+        return not str(fields.get("log")).endswith("\n") and "date" not in fields and "kubernetes" not in fields
+
+
+class JournalEntry(JsonEnvelope, frozen=True, kw_only=True):
+    """An entry of the journal, whose fields are bytes and may occur several times (systemd's Journal JSON Format)."""
+
+    def entries_of(self, fields: Fields) -> Sequence[Fields]:
+        """The entry with its message as a text: odd bytes come as a list of numbers, several values as a list."""
+        message = fields.get("MESSAGE")
+        if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
+            message = bytes(message).decode("utf-8", "replace")
+        elif isinstance(message, list):
+            message = "\n".join(str(part) for part in message)
+        return ({**fields, "MESSAGE": "" if message is None else message},)

@@ -1,0 +1,96 @@
+"""Facts that clients log beside a message rather than in it: as keys of an object, as pairs, as JSON behind it.
+
+The catalog reads them in one form: `message; key: value, key: value`, as franz-go's basic logger prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, object_of
+
+KAFKAJS_FACTS: tuple[str, ...] = (
+    "groupId",
+    "memberId",
+    "leaderId",
+    "isLeader",
+    "groupProtocol",
+    "duration",
+    "error",
+    "clientId",
+    "broker",
+)
+# What franz-go and its kin log beside a message, in the order in which the patterns know it.
+GO_FACTS = (
+    "group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "assigned", "added",
+    "revoking", "lost", "stage", "plan", "why", "is848", "err", "error",
+)  # fmt: skip
+_KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
+_NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)
+_KAFKAJS_KEYS = frozenset({"groupId", "clientId", "correlationId", "memberId"})
+_PAIR = re.compile(r" (?=[a-z][a-z_]{0,30}=)")
+_GROUP = " group="
+_OBJECT_BEHIND = re.compile(r"[ \t]+(?=\{\")")
+
+
+def is_kafkajs(fields: Fields) -> bool:
+    """Whether KafkaJS logged this, be it through another logger: by its name, or by its namespace and its keys."""
+    if fields.get("logger") == "kafkajs":
+        return True
+    message = fields.get("message") or fields.get("msg")
+    namespaced = fields.get("namespace") in _KAFKAJS_NAMESPACES or (
+        isinstance(message, str) and message.startswith(_NAMESPACE_TAGS)
+    )
+    return namespaced and not _KAFKAJS_KEYS.isdisjoint(fields)
+
+
+def with_namespace(message: str, fields: Fields) -> str:
+    """KafkaJS' message with its namespace in front, as its own logger prints it and a logCreator passes it on."""
+    namespace = fields.get("namespace")
+    return f"[{namespace}] {message}" if namespace in _KAFKAJS_NAMESPACES and not message.startswith("[") else message
+
+
+def _is_franz_go(fields: Fields) -> bool:
+    """Whether franz-go logged this, as the source file shows that its caller's logger prints."""
+    caller = fields.get("caller")
+    return isinstance(caller, str) and "/franz-go" in caller
+
+
+def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
+    """The message with the facts beside it; KafkaJS and franz-go have theirs whatever layout the object is of."""
+    if is_kafkajs(fields):
+        message, keys = with_namespace(message, fields), KAFKAJS_FACTS
+    elif not keys and _is_franz_go(fields):
+        keys = GO_FACTS
+    facts = [f"{key}: {value}" for key in keys if (value := _fact(fields, key)) is not None]
+    return f"{message}; {', '.join(facts)}" if facts else message
+
+
+def _fact(fields: Fields, key: str) -> str | None:
+    """A text or a number as it is; partitions by topic as Go prints them: `orders[0 1], returns[0]`."""
+    value = fields.get(key)
+    if not isinstance(value, Mapping):
+        return first_text(fields, (key,))
+    if not all(isinstance(numbers, list) for numbers in value.values()):
+        return None
+    return ", ".join(f"{topic}[{' '.join(map(str, numbers))}]" for topic, numbers in value.items())
+
+
+def with_pairs(parsed: Parsed) -> Parsed:
+    """A program's own logger for franz-go prints `msg key=value key=value`, the basic one `msg; key: value`."""
+    if _GROUP not in parsed.message or "; " in parsed.message:
+        return parsed
+    message, *pairs = _PAIR.split(parsed.message)
+    facts = ", ".join(pair.strip().replace("=", ": ", 1) for pair in pairs)
+    return replace(parsed, message=f"{message}; {facts}")
+
+
+def with_json_behind(parsed: Parsed) -> Parsed:
+    """Zap's console encoder prints the facts behind a message as JSON."""
+    message, *behind = _OBJECT_BEHIND.split(parsed.message, maxsplit=1)
+    fields = object_of(behind[0].strip()) if behind else None
+    return replace(parsed, message=with_facts(message, fields, GO_FACTS)) if fields is not None else parsed

@@ -1,0 +1,114 @@
+"""KafkaJS: JSON objects, and the same as text where NestJS, pino-pretty or an application's logger prints them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.client_facts import KAFKAJS_FACTS, is_kafkajs, with_namespace
+from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
+from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
+
+_TEXT = re.compile(
+    r"(?P<level>NOTHING|ERROR|WARN|INFO|DEBUG) (?P<message>\[\w{1,40}\] [^\n{]{1,2000}?) (?P<facts>\{[^\n]*\})"
+    r"(?: \+\d{1,9}ms)?\s*(?:\n|$)"
+)
+_NAMESPACE = re.compile(r"\[[A-Z]\w{1,40}\] ")
+# Some loggers print a stack behind the facts.
+_STACK = " CallStack:"
+# The logger of an application's own logCreator has KafkaJS' namespace in its name.
+_LOG_CREATOR = re.compile(r"Kafka(?:JS)?(?:: ?|[ /.-])(?P<namespace>[A-Z]\w{1,40})")
+_KEY_BELOW = re.compile(r"\n {2,8}(?P<key>\w{1,40}): (?P<value>[^\n]{0,2000})")
+
+
+class KafkaJsObject(JsonLayout, frozen=True, kw_only=True):
+    """A consumer's lines name its group, those of its connections only its client id."""
+
+    requires: tuple[str, ...] = ("logger",)
+    facts: Literal["franz-go", "kafkajs"] | None = "kafkajs"
+
+    def parse_fields(self, fields: Fields) -> Parsed | None:
+        """Take a record apart that an envelope has already read as JSON."""
+        return JsonLayout.parse_fields(self, fields) if is_kafkajs(fields) or "groupId" in fields else None
+
+
+_OBJECT = KafkaJsObject()
+
+
+class TextBeforeFacts(Struct, frozen=True, kw_only=True):
+    """NestJS' KafkaLogger: level, namespace and message as text, the facts behind it as JSON, the time among them."""
+
+    rank: int
+    starts: tuple[bytes, ...]
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        return self.parse(line) is not None
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart."""
+        return _text_before_facts(text)
+
+
+def _text_before_facts(text: str) -> Parsed | None:
+    found = _TEXT.match(text)
+    facts = object_of(found["facts"]) if found is not None else None
+    if found is None or facts is None or facts.get("logger") != "kafkajs":
+        return None
+    return _OBJECT.parse_fields({**facts, "level": found["level"], "message": found["message"]})
+
+
+def with_kafkajs_facts(parsed: Parsed) -> Parsed:
+    """A record of any logger that prints what KafkaJS logged, with the facts that stand behind its message as JSON.
+
+    An application's own logCreator puts the namespace in front and a colon before the facts.
+    """
+    if '"logger":"kafkajs"' not in parsed.message:
+        return parsed
+    words, brace, rest = parsed.message.partition("\n")[0].partition("{")
+    namespace, facts = _NAMESPACE.search(words), object_of(brace + rest.partition(_STACK)[0])
+    if namespace is None or facts is None:
+        return parsed
+    found = _OBJECT.parse_fields({**facts, "message": words[namespace.start() :].rstrip(": ")})
+    return (
+        replace(found, stamp=parsed.stamp or found.stamp, level=parsed.level, thread=parsed.thread) if found else parsed
+    )
+
+
+def with_facts_behind(parsed: Parsed) -> Parsed:
+    """Nest's server and client of Kafka pass on what KafkaJS logs, its time included, as one text."""
+    return _text_before_facts(parsed.message) or _from_log_creator(parsed) or parsed
+
+
+def _from_log_creator(parsed: Parsed) -> Parsed | None:
+    """What KafkaJS logged, its namespace in the logger's name and its facts, if any, as JSON behind the message."""
+    logger = _LOG_CREATOR.fullmatch(parsed.logger or "")
+    if logger is None:
+        return None
+    words, brace, rest = parsed.message.partition(" {")
+    facts = (object_of(brace.lstrip() + rest) if brace else None) or {}
+    found = _OBJECT.parse_fields({**facts, "logger": "kafkajs", "message": f"[{logger['namespace']}] {words}"})
+    return replace(found, stamp=parsed.stamp, level=parsed.level, thread=parsed.thread) if found else None
+
+
+def with_keys_below(parsed: Parsed) -> Parsed:
+    """pino-pretty prints each fact in a line below the message."""
+    facts = {found["key"]: _plain(found["value"]) for found in _KEY_BELOW.finditer(parsed.message)}
+    if not any(key in facts for key in KAFKAJS_FACTS):
+        return parsed
+    first = with_namespace(parsed.message.partition("\n")[0], facts)
+    shown = ", ".join(f"{key}: {facts[key]}" for key in KAFKAJS_FACTS if key in facts)
+    return replace(parsed, logger=facts.get("logger"), message=f"{first}; {shown}")
+
+
+def _plain(value: str) -> str:
+    try:
+        text = json.loads(value)
+    except ValueError:
+        return value.strip()
+    return text if isinstance(text, str) else value.strip()

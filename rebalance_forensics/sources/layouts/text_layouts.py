@@ -1,0 +1,67 @@
+"""Layouts of which each record begins with a header that an expression describes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from string import digits
+
+from msgspec import Struct
+
+from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.message_trailer import without_trailer
+from rebalance_forensics.sources.times.timestamps import read_stamp
+
+_PLAIN_GROUPS = 5
+"""An expression with no more groups than time, level, logger, thread and message has no second branch."""
+
+
+class TextLayout(Struct, frozen=True, kw_only=True):
+    """A layout written as a regular expression with the groups time, level, logger, thread and message.
+
+    `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
+    behind the message, with the groups logger and thread; `then` reads what an expression cannot.
+    """
+
+    rank: int
+    starts: tuple[bytes, ...]
+    header: re.Pattern[str]
+    trailer: re.Pattern[str] | None = None
+    then: Callable[[Parsed], Parsed] | None = None
+
+    def is_header(self, line: str) -> bool:
+        """Whether a record starts with this line."""
+        return self.header.match(line) is not None
+
+    def parse(self, text: str) -> Parsed | None:
+        """Take a whole record apart."""
+        match = self.header.match(text)
+        if match is None:
+            return None
+        parts = match.groupdict()
+        group = parts.get if len(parts) <= _PLAIN_GROUPS else partial(_in_any_branch, parts)
+        time, thread = group("time"), group("thread")
+        stamp = read_stamp(time) if time else None
+        if time and stamp is None:
+            return None
+        parsed = Parsed(
+            stamp=stamp,
+            level=level_of(group("level")),
+            logger=group("logger"),
+            thread=(thread.strip() or None) if thread else None,
+            message=parts["message"] or "",
+        )
+        if self.trailer is not None:
+            parsed = without_trailer(parsed, self.trailer.search(parsed.message))
+        return parsed if self.then is None else self.then(parsed)
+
+    def end_of_time(self, line: str) -> int:
+        """Where the time in front of a line ends."""
+        match = self.header.match(line)
+        return match.end("time") if match else 0
+
+
+def _in_any_branch(parts: dict[str, str | None], name: str) -> str | None:
+    """The group of this name, or of the same name with a digit in another branch of the expression."""
+    return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)
