@@ -1,4 +1,4 @@
-"""Parts of the tables that somebody deleted: written again from the logs where these are still there, else named."""
+"""Parts of the tables that somebody deleted or cut: written again from the logs if these still exist, else named."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ def _days(entry: Entry) -> Iterator[int]:
 
 def _note(what: str, partition: Partition, then: str) -> str:
     day, cluster = partition
-    return f"{what} of {date_text(day)} (cluster {cluster}) were deleted from the tables; {then}."
+    return f"{what} of {date_text(day)} (cluster {cluster}) are missing from the tables (deleted or cut); {then}."

@@ -9,12 +9,18 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import forkserver, resource_tracker, util
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
+from pathlib import Path
 from threading import Thread
 
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process import scratch
 from rebalance_forensics.process.stop_signals import at_once
+
+STDERR = 2
+LAST_BREATH_S = 0.5
 
 
 @contextmanager
@@ -45,13 +51,51 @@ def _context(load: str) -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([load])
+    scratch.adopt(Path(util.get_temp_dir()))
+    with _helpers_are_quiet():
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
     return context
 
 
+@contextmanager
+def _helpers_are_quiet() -> Iterator[None]:
+    """Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them.
+
+    When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says so.
+    What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without the
+    resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
+    """
+    hangup = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set[signal.Signals]()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, hangup)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    kept = _duplicate(STDERR)
+    try:
+        if kept is not None:
+            os.dup2(nowhere, STDERR)
+        yield
+    finally:
+        if kept is not None:
+            os.dup2(kept, STDERR)
+            os.close(kept)
+        os.close(nowhere)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _duplicate(descriptor: int) -> int | None:
+    try:
+        return os.dup(descriptor)
+    except OSError:  # closed by the shell (`2>&-`)
+        return None
+
+
 def _kill(others: set[int | None]) -> None:
-    for process in multiprocessing.active_children():
-        if process.pid not in others:
-            process.kill()
+    workers = [process for process in multiprocessing.active_children() if process.pid not in others]
+    for process in workers:
+        process.kill()
+    for process in workers:
+        # Until it is dead it may still make a file in a directory that is being removed.
+        process.join(LAST_BREATH_S)
 
 
 @at_once

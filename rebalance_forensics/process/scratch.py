@@ -15,6 +15,8 @@ from threading import Lock
 from rebalance_forensics.process.identity import Process
 
 PREFIX = "rebalance-forensics-"
+SOCKETS_PREFIX = "pymp-"
+"""The directory in which Python's multiprocessing keeps its sockets, removed only by a process that ends normally."""
 _OWNER = "owner.json"
 _lock = Lock()
 _directories: dict[tuple[int, str], Path] = {}
@@ -28,10 +30,19 @@ def directory(parent: str | None = None) -> Path:
         key = os.getpid(), place
         if key not in _directories:
             _sweep(Path(place))
-            made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-            (made / _OWNER).write_text(json.dumps(asdict(Process.current())), encoding="utf-8")
-            _directories[key] = made
+            _own(Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)), place)
         return _directories[key]
+
+
+def adopt(made: Path) -> None:
+    """Remove a directory that a library made for this process together with our own, also after a kill."""
+    with _lock:
+        _own(made, str(made))
+
+
+def _own(made: Path, place: str) -> None:
+    (made / _OWNER).write_text(json.dumps(asdict(Process.current())), encoding="utf-8")
+    _directories[os.getpid(), place] = made
 
 
 @atexit.register
@@ -44,7 +55,7 @@ def forget() -> None:
 
 def _sweep(place: Path) -> None:
     """Remove what killed processes of this user had no time to."""
-    for left in place.glob(f"{PREFIX}*"):
+    for left in (*place.glob(f"{PREFIX}*"), *place.glob(f"{SOCKETS_PREFIX}*")):
         with suppress(OSError, ValueError, TypeError):
             mine = left.lstat().st_uid == os.getuid()
             if mine and Process(**json.loads((left / _OWNER).read_text(encoding="utf-8"))).is_gone:

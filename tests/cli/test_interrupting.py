@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.process.cores import cores
 from tests.conftest import ROOT, SHORT_LOG, Command
 
 SAID = {
@@ -55,6 +56,34 @@ def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path, number: s
     assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
     assert running.returncode == 128 + number
     assert list(tmp_path.iterdir()) == []
+
+
+@posix
+@pytest.mark.skipif(cores() < 2, reason="one process reads")
+@pytest.mark.parametrize(("number", "kill"), [*((number, os.killpg) for number in SAID), (signal.SIGTERM, os.kill)])
+def test_an_interrupted_run_of_several_processes_says_so_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, kill: Callable[[int, int], None]
+) -> None:
+    logs, spools = tmp_path / "logs", tmp_path / "spools"
+    for directory in (logs, spools):
+        directory.mkdir()
+    for name in ("broker-1.log", "broker-2.log"):
+        (logs / name).write_text(SHORT_LOG * 10_000)
+    with subprocess.Popen(
+        [sys.executable, "-m", "rebalance_forensics", "analyze", str(logs), "--engine", "local"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(spools)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in SAID],  # noqa: PLW1509
+    ) as running:  # fmt: skip
+        until = time.monotonic() + 60
+        while not list(spools.glob("pymp-*/listener-*")) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        kill(running.pid, number)
+        out, err = running.communicate(timeout=60)
+    assert (out, running.returncode) == ("", 128 + number)
+    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert list(spools.iterdir()) == []
 
 
 @posix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import socket
@@ -11,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,6 +70,33 @@ def test_a_device_that_is_named_is_refused(command: Command, target: str) -> Non
     assert done.returncode == 2
     assert f"{target} is a device, not a log" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not os.access("/proc/kmsg", os.R_OK), reason="the kernel's messages are root's")
+def test_a_link_to_what_is_written_for_ever_is_named(tmp_path: Path) -> None:
+    (tmp_path / "kmsg.log").symlink_to("/proc/kmsg")
+    for given in (tmp_path, tmp_path / "kmsg.log", Path("/proc/kmsg")):
+        ((_, said),) = discover([str(given)]).errors
+        assert "cannot be read (it has no end: its reader waits for more to be written)" in said
+
+
+class _Torn(io.RawIOBase):
+    """A pipe that breaks in the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = [SHORT_LOG.encode()]
+
+    def read(self, _size: int = -1) -> bytes:
+        if self.left:
+            return self.left.pop()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_an_input_that_breaks_off_is_not_blamed_on_the_temporary_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=_Torn()))
+    ((path, said),) = discover(["-"]).errors
+    assert (path, said) == ("-", "standard input cannot be read (input/output error); send it again")
 
 
 def test_a_socket_that_is_named_is_refused(tmp_path: Path) -> None:

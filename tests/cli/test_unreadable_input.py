@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
+from rebalance_forensics.sources.lines.blocks import whole_lines
+from rebalance_forensics.sources.lines.line_ends import line_feeds
 from tests.conftest import SHORT_LOG, Command
 
 LONG_LINE = 100_000_000
@@ -96,3 +99,22 @@ def test_a_bomb_is_stopped_by_a_limit_that_is_named_after_what_was_before_it(com
     assert "1000 times its packed size; it is taken for a decompression bomb and was read no further" in said[0]
     assert generations(report, "before") == [1, 2]
     assert generations(report, "payments") == [1, 2]
+
+
+def test_a_hole_in_a_log_hides_nothing_behind_it(command: Command, logs: Path) -> None:
+    log = logs / "broker-1" / "server.log"
+    with log.open("r+b") as file:
+        file.seek(64 << 20)
+        file.write(SHORT_LOG.replace("payments", "orders").encode())
+    report, said, inputs = report_on(command, logs, code=0)
+    assert said == []
+    assert inputs["broker-1/server.log"]["lines"] == 12
+    assert [generations(report, group) for group in ("orders", "payments")] == [[1, 2]] * 2
+
+
+def test_a_hole_in_a_log_is_not_read_byte_by_byte() -> None:
+    hole = bytes(1 << 20)
+    begun = time.process_time()
+    blocks = list(whole_lines(line_feeds(iter([b"before\n", *[hole] * 300, b"behind\n"]))))
+    assert time.process_time() - begun < 1
+    assert blocks[-1].data == b"behind\n"

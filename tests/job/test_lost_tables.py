@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.job.lake.damage import batches_of
+from rebalance_forensics.pipeline.inputs.stores import checked_store
+from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.conftest import Run, rows
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
@@ -34,6 +37,43 @@ def test_one_file_of_a_date_is_missed_too(run: Run, tmp_path: Path) -> None:
     assert rows(tmp_path / "tables") == before
 
 
+@pytest.mark.parametrize("table", ["incidents", "generations"])
+def test_findings_in_a_file_that_was_cut_are_made_again(run: Run, tmp_path: Path, table: str) -> None:
+    run(SINCE, UNTIL)
+    before = rows(tmp_path / "tables")
+    cut(next((tmp_path / "tables" / table / "date=2026-03-02").rglob("*.parquet")))
+    (note,) = run(SINCE, UNTIL).notes
+    assert "2026-03-02" in note
+    assert rows(tmp_path / "tables") == before
+
+
+def test_events_in_a_file_that_was_cut_are_missed(run: Run, tmp_path: Path) -> None:
+    run(SINCE, UNTIL)
+    cut(next((tmp_path / "tables" / "events" / "date=2026-03-02").rglob("*.parquet")))
+    with pytest.raises(InputError, match=r"events/date=2026-03-02/\S+ cannot be read"):
+        run(SINCE, UNTIL)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def test_a_byte_that_changed_in_a_table_never_changes_a_row(run: Run, tmp_path: Path) -> None:
+    run(SINCE, UNTIL)
+    tables = checked_store(str(tmp_path / "tables"), role="--output")
+    file = next((tmp_path / "tables" / "events" / "date=2026-03-02").rglob("*.parquet"))
+    name, intact = str(file.relative_to(tmp_path / "tables")), file.read_bytes()
+    before, noticed = list(batches_of(tables, name)), 0
+    pages = len(intact) - 8 - int.from_bytes(intact[-8:-4], "little")  # the footer behind them has no checksum
+    for at in range(4, pages, 25):
+        file.write_bytes(intact[:at] + bytes([intact[at] ^ 1]) + intact[at + 1 :])
+        try:
+            assert list(batches_of(tables, name)) == before, at
+        except InputError:
+            noticed += 1
+    assert noticed > 10
+
+
 def test_a_date_whose_logs_are_gone_too_is_named_once_and_left_alone(run: Run, logs: Path, tmp_path: Path) -> None:
     run(SINCE, UNTIL)
     before = rows(tmp_path / "tables")
@@ -41,7 +81,9 @@ def test_a_date_whose_logs_are_gone_too_is_named_once_and_left_alone(run: Run, l
     (logs / "broker-1" / "server.log.2026-03-02").unlink()
     outcome = run(SINCE, UNTIL)
     (note,) = outcome.notes
-    assert note.startswith("events of 2026-03-02 (cluster default) were deleted from the tables; the logs that told")
+    assert note.startswith(
+        "events of 2026-03-02 (cluster default) are missing from the tables (deleted or cut); the logs that told"
+    )
     assert outcome.summary["exit_code"] == 0
     after = rows(tmp_path / "tables")
     assert after["incidents"] == before["incidents"]

@@ -35,7 +35,13 @@ def batches_of(store: Store, path: str) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
 
     with undamaged(store.uri, path), store.open(path) as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(batch_size=4096):
+        file = pq.ParquetFile(stream, page_checksum_verification=True)
+        missing = file.metadata.num_rows
+        for batch in file.iter_batches(batch_size=4096):
             # Parquet does not check that text is text.
             batch.validate(full=True)
+            missing -= batch.num_rows
             yield batch
+        if missing:
+            # The header of a page has no checksum, and one that was changed may hide the page.
+            raise ValueError(f"{missing} of its {file.metadata.num_rows} rows are missing")

@@ -52,7 +52,7 @@ class _Part:
         self._schema = schema
         self._rows: list[Cells] = []
         self._stream: Any = store.create(path)
-        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
+        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd", write_page_checksum=True)
 
     def add(self, row: Cells) -> None:
         self._rows.append(row)

@@ -1,14 +1,14 @@
 """What the last run left: when it listed its inputs, and of which files the tables consisted then.
 
-Whatever is missing of these since, somebody deleted: a ledger that says "read" about events that are nowhere would be a
-lie for good.
+A file that is missing since, or has another size, was deleted or cut: a ledger that says "read" about events that are
+nowhere would be a lie for good. A byte that changed is found by Parquet's page checksums when the file is read.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -33,9 +33,10 @@ class Stock:
     """The state that a run leaves; `missing` is what was gone of it when the next one began."""
 
     listed_ms: int | None = None
-    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By directory of a partition."""
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Directory of a partition -> name of a file -> its size in bytes."""
     missing: frozenset[str] = frozenset()
+    """Directories of which a file was deleted or cut."""
 
     def missing_of(self, *tables: Table) -> set[Partition]:
         """The dates and clusters of which some tables lack rows."""
@@ -52,17 +53,17 @@ def stock_of(store: Store, scope: str) -> Stock:
     with undamaged(store.uri, files[-1]):
         told = json.loads(store.read(files[-1]))
         listed_ms = int(told["listed_ms"])
-        left = {directory: tuple(names) for directory, names in told["files"].items()}
-    there: dict[str, set[str]] = defaultdict(set)
+        left = {directory: dict(sizes) for directory, sizes in told["sizes"].items()}
+    there: dict[str, dict[str, int]] = defaultdict(dict)
     for table in _WATCHED:
         for file in store.files(table.name):
             directory, _, name = file.path.rpartition("/")
-            there[directory].add(name)
+            there[directory][name] = file.size
     missing = frozenset(
         directory
-        for directory, names in left.items()
+        for directory, sizes in left.items()
         # A run for another choice of clusters may have put files of its own in the place of all of them.
-        if not there[directory] or (not there[directory].isdisjoint(names) and not there[directory].issuperset(names))
+        if not there[directory] or (there[directory].keys() & sizes and not sizes.items() <= there[directory].items())
     )
     return Stock(listed_ms=listed_ms, files=left, missing=missing)
 
@@ -72,16 +73,17 @@ def put_stock(
 ) -> None:
     """Note what will be there once the journal is done; what is missing is forgotten, for it was said."""
     watched = {table.name for table in _WATCHED}
-    files = {directory: list(names) for directory, names in before.files.items() if directory not in before.missing}
-    files |= {d: _names(put) for d, put in journal.replaced.items() if d.partition("/")[0] in watched}
+    sizes = {file.path: file.size for file in store.files(f"{work}/{FILES}")}
+    files = {directory: dict(left) for directory, left in before.files.items() if directory not in before.missing}
+    files |= {
+        directory: {path.rpartition("/")[2]: sizes[path] for path in sorted(put)}
+        for directory, put in journal.replaced.items()
+        if directory.partition("/")[0] in watched
+    }
     left = {directory: names for directory, names in sorted(files.items()) if names}
     path = f"{work}/{FILES}/{_directory(scope)}/{name}.json"
-    store.write(path, json.dumps({"listed_ms": listed_ms, "files": left}).encode())
+    store.write(path, json.dumps({"listed_ms": listed_ms, "sizes": left}).encode())
     journal.put(_directory(scope), path)
-
-
-def _names(paths: Iterable[str]) -> list[str]:
-    return sorted(path.rpartition("/")[2] for path in paths)
 
 
 def _directory(scope: str) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol, cast, runtime_checkable
+from io import FileIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.files.budgets import Allowance
 from rebalance_forensics.sources.files.file_kinds import special
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
+Got = TypeVar("Got")
 
 _REMOTE: dict[str, Callable[[str], BinaryIO]] = {}
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
@@ -62,11 +69,29 @@ def raw(location: str) -> BinaryIO:
     """The outermost file, by byte ranges; raises OSError for what is none, and never waits for it."""
     if "://" in location and "opener" in _REMOTE:
         return _REMOTE["opener"](location)
-    stream = open(location, "rb", buffering=0, opener=_opened_at_once)  # noqa: SIM115 - Path.open has no opener
+    stream = _File(location, "rb", opener=_opened_at_once)
     if kind := special(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(f"it is {kind}, not a file")
     return cast("BinaryIO", stream)
+
+
+class _File(FileIO):
+    """A file whose end is where nothing more can be read; waiting for more (/proc/kmsg) is an error."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read up to so many bytes."""
+        return _there(cast("bytes | None", super().read(size)))
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Read as much as is asked for."""
+        return _there(cast("int | None", super().readinto(buffer)))
+
+
+def _there(got: Got | None) -> Got:
+    if got is None:
+        raise BlockingIOError(errno.EAGAIN, "it has no end: its reader waits for more to be written")
+    return got
 
 
 def _opened_at_once(path: str, flags: int) -> int:

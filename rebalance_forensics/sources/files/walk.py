@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -24,8 +23,11 @@ from rebalance_forensics.sources.files.file_kinds import special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 
-_OF_THIS_PROCESS = (("/", "dev", "fd"), ("/", "dev", "stdin"), ("/", "proc"))
+_OF_THIS_PROCESS = ("/dev/fd/*", "/dev/stdin", "/proc/*/fd/*")
 """What /dev/stdin is to this process, it is to no other; /dev/shm holds files like any other directory."""
+
+
+_CHUNK = 1 << 20
 
 
 class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not about what is read
@@ -47,7 +49,7 @@ def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
     with held_open():
         for given, name in dict(zip(paths, names, strict=True)).items():
             if given == "-":
-                search.stream(sys.stdin.buffer, "-")
+                search.standard_input()
             else:
                 search.root(Path(given), name)
     found = search.found
@@ -104,7 +106,7 @@ class _Search:
                     remedy = "name a file, a directory or an archive, or - for standard input"
                     self._complain(name or str(root), f"{root} is {kind}, not a log; {remedy}")
                     return
-            if kind or any(root.parts[: len(begin)] == begin for begin in _OF_THIS_PROCESS):
+            if kind or any(map(root.match, _OF_THIS_PROCESS)):
                 with root.open("rb") as stream:
                     self.stream(stream, name or str(root))
                 return
@@ -116,6 +118,15 @@ class _Search:
             self._complain(name or str(root), _unreadable(root, error))
         else:
             self._file(root, name or root.name)
+
+    def standard_input(self) -> None:
+        """Take what is piped or pasted into this process."""
+        try:
+            self.stream(sys.stdin.buffer, "-")
+        except NoRoom:
+            raise
+        except OSError as error:
+            self._complain("-", f"standard input cannot be read ({_why(error)}); send it again")
 
     def stream(self, stream: BinaryIO, name: str) -> None:
         """Take what comes once, kept in a temporary file, for it is read more than once."""
@@ -183,9 +194,15 @@ def _unreadable(path: Path, error: OSError) -> str:
 def _kept(stream: BinaryIO) -> Path:
     """A stream kept in a temporary file."""
     with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
-        try:
-            shutil.copyfileobj(stream, spool)
-        except OSError as error:
-            why = f"{(error.strerror or str(error)).lower()}; standard input is kept there: set TMPDIR to another place"
-            raise NoRoom(error.errno, why, tempfile.gettempdir()) from error
+        while chunk := stream.read(_CHUNK):
+            try:
+                spool.write(chunk)
+                spool.flush()
+            except OSError as error:
+                why = f"{_why(error)}; standard input is kept there: set TMPDIR to another place"
+                raise NoRoom(error.errno, why, tempfile.gettempdir()) from error
     return Path(spool.name)
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

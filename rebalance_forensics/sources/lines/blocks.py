@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from rebalance_forensics.sources.lines.line_ends import is_nul
+
 LONGEST_LINE = 8 << 20
 KEPT_OF_A_LONG_LINE = 1 << 20
 _NO_TEXT = b"\x00\r\n"
@@ -52,7 +54,9 @@ def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Bloc
     kept, length, lost = start[:KEPT_OF_A_LONG_LINE] + b"\n", 0, False
     for chunk in chain((start,), chunks):
         cut = chunk.find(b"\n") + 1
-        lost = lost or bool(chunk[max(0, len(kept) - 1 - length) : cut or len(chunk)].strip(_NO_TEXT))
+        lost = lost or not (
+            is_nul(chunk) or not chunk[max(0, len(kept) - 1 - length) : cut or len(chunk)].strip(_NO_TEXT)
+        )
         length += cut or len(chunk)
         if cut:
             kept = kept if lost else kept.rstrip(_NO_TEXT) + b"\n"

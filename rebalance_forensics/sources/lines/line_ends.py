@@ -23,6 +23,8 @@ _LONE_CR = re.compile(rb"\r(?!\n|\Z)")
 _MARK = re.compile(_BOM)
 _PADDING = re.compile(rb"(\r?\n)?((?:\x00+|" + _BOM + rb")+)(?=([\r\n])?)")
 _LEADING = re.compile(rb"(?:\x00+|" + _BOM + rb")*")
+_PADDING_GOES_ON = bytes(LOOK_BEHIND)
+_NULS = bytes(1 << 20)
 _UNDECIDED = b"\x00\xef\xbb\xbf\xff\xfe"
 """What the next bytes may turn into padding, or go on with."""
 
@@ -36,6 +38,10 @@ def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """
     held = b""
     for chunk in chunks:
+        if held.endswith(_PADDING_GOES_ON) and is_nul(chunk):
+            # It reads the same before the padding that is held as behind it.
+            yield chunk
+            continue
         data = held + chunk if held else chunk
         decided = _decided(data)
         held = data[decided:]
@@ -46,6 +52,11 @@ def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield surplus
     if held:
         yield _with_line_feeds(held, b"")
+
+
+def is_nul(data: bytes) -> bool:
+    """Whether it is nothing but NUL. Holes of a sparse file are compared as a block, not byte by byte."""
+    return data == (_NULS if len(data) == len(_NULS) else bytes(len(data)))
 
 
 def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
