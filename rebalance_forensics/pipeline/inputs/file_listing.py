@@ -11,8 +11,7 @@ from pathlib import Path
 from rebalance_forensics.pipeline.inputs.stores import Store, checked_store, first_line, is_remote
 from rebalance_forensics.pipeline.read_plan import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.sources.files.directories import files_below
-from rebalance_forensics.sources.files.file_kinds import special
+from rebalance_forensics.sources.files.paths import files_below, special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from rebalance_forensics.sources.files.places import Stamp
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles_of
 from rebalance_forensics.sources.profiles.profile import FileProfile, Look
-from rebalance_forensics.sources.times.years import with_year
+from rebalance_forensics.sources.times.timestamps import with_year
 from rebalance_forensics.sources.times.zones import ZoneRules
 
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
@@ -46,7 +46,7 @@ def profiles_beside(sights: Sequence[Sight], zones: ZoneRules, gone: Collection[
     told = {(sight.file.path, sight.look.found): sight for sight in gone}
     known = [*told.values(), *sights]
     looks = [sight.look for sight in known]
-    found = profiles_of([sight.file for sight in known], looks, zones, gone=len(told))
+    found = profiles_of([sight.file for sight in known], looks, zones, deleted=len(told))
     return {sight.file.path: each for sight, each in zip(sights, found[len(told) :], strict=True)}
 
 

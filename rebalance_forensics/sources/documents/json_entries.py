@@ -12,7 +12,7 @@ _SHORTEST_PAIR = 2
 
 
 def is_wrapping(value: object, columns: Sequence[str] = (), deep: int = _DEEPEST) -> bool:
-    """Whether a value is no entry but holds some in a list, at whatever depth."""
+    """Whether a value is no entry but contains entries in a list, at whatever depth."""
     if not deep:
         return False
     if isinstance(value, Mapping):
@@ -26,7 +26,7 @@ def is_wrapping(value: object, columns: Sequence[str] = (), deep: int = _DEEPEST
 
 
 def _has_text(value: Mapping[str, object]) -> bool:
-    """Whether an object itself holds a line, or one nested in it does (`_source.message`)."""
+    """Whether an object contains a log line, itself or in a nested object (`_source.message`)."""
     if pair_of(value):
         return False
     for key, inner in value.items():
@@ -68,19 +68,19 @@ def named_columns(context: Fields) -> tuple[str, ...]:
     return columns if isinstance(columns, tuple) else ()
 
 
-def around(value: Mapping[str, object]) -> dict[str, object]:
-    """What an object says of the entries in it: all but lists and its own texts."""
-    said: dict[str, object] = {
+def outer_facts(value: Mapping[str, object]) -> dict[str, object]:
+    """What an object adds to each entry in it: all but lists and its own texts."""
+    facts: dict[str, object] = {
         key: inner
         for key, inner in value.items()
         if not (isinstance(inner, list) or (isinstance(inner, str) and is_called(key, TEXTS)))
         and not is_wrapping(inner)
     }
-    return {**said, "_columns": columns} if (columns := _columns_in(value)) else said
+    return {**facts, "_columns": columns} if (columns := _columns_in(value)) else facts
 
 
 def entry_of(value: object, context: Fields) -> Fields | None:
-    """An entry as one object, with what stood around it; None for what is none."""
+    """An entry as one object, with what the outer objects add to it; None for any other value."""
     about = {key: inner for key, inner in context.items() if key != "_columns"}
     if isinstance(value, Mapping):
         return {**about, **value} if about else dict(value)
@@ -107,7 +107,7 @@ def entries_in(value: object, context: Fields) -> Iterator[Fields]:
         for each in value:
             yield from entries_in(each, context)
     elif isinstance(value, Mapping):
-        known = {**context, **around(value)}
+        known = {**context, **outer_facts(value)}
         for inner in value.values():
             if is_wrapping(inner, named_columns(known)):
                 yield from entries_in(inner, known)

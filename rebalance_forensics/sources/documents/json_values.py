@@ -8,26 +8,32 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from rebalance_forensics.sources.documents.json_entries import around, entries_in, entry_of, is_wrapping, named_columns
+from rebalance_forensics.sources.documents.json_entries import (
+    entries_in,
+    entry_of,
+    is_wrapping,
+    named_columns,
+    outer_facts,
+)
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.lines.text import whole_characters
 
 MAX_VALUE = 512 << 20
+# A value longer than this holds entries rather than being one.
 _LONGEST_ENTRY = 1 << 20
-"""A value longer than this holds entries rather than being one."""
 _DEEPEST = 12
+# So much of what was read may be held: where a value is broken, json counts the lines before it (JSONDecodeError).
 _PASSED = 1 << 16
-"""So much of what was read may be held: where a value is broken, json counts the lines before it (JSONDecodeError)."""
 _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
 _BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
 _INSIDE = re.compile(r"[ \t\r\n,:]*")
+# How bytes that are not UTF-8 are held: each as one character, so that what stands behind them keeps its place.
 _KEPT = "surrogateescape"
-"""How bytes that are not UTF-8 are held: each as one character, so that what stands behind them keeps its place."""
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+# How a list within a list begins; a tag in two brackets (`[[payments] {}:] `, ruby-kafka) is none.
 _LIST = re.compile(r"\[\s*(?:[\"{\[\]]|-?\d+\s*[,.\]\s]|true\b|false\b|null\b|\Z)")
-"""How a list within a list begins; a tag in two brackets (`[[payments] {}:] `, ruby-kafka) is none."""
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
 Entry = tuple[int, int, str, Fields | None]
@@ -53,7 +59,7 @@ def is_document(text: str) -> bool:
 
 
 def _is_key(inside: str) -> bool:
-    """Whether an object may go on so: what Node.js and Go print of one has no quotes around its keys."""
+    """Whether an object may go on so: what Node.js and Go print of one has no quotes outer_facts its keys."""
     return inside.lstrip()[:1] in ('"', "}", "")
 
 
@@ -79,7 +85,7 @@ class _Document:
     stream: _Text
 
     def entries(self, context: Fields, deep: int) -> Iterator[Entry]:
-        """The entries of the value that starts here; `context` is what the objects around it say."""
+        """The entries of the value that starts here; `context` is what the outer objects add to them."""
         stream = self.stream
         found = stream.value(_LONGEST_ENTRY if deep else MAX_VALUE, take=False)
         opening = stream.buffer[stream.at]
@@ -112,8 +118,8 @@ class _Document:
         self.stream.close()
 
     def _in_object(self, context: Fields, whole: object, deep: int) -> Iterator[Entry]:
-        """What stands beside a list of entries says more of each: its stream, its resource, its columns."""
-        known = {**context, **(around(whole) if isinstance(whole, Mapping) else {})}
+        """The other keys of an object with a list of entries belong to each: its stream, its resource, its columns."""
+        known = {**context, **(outer_facts(whole) if isinstance(whole, Mapping) else {})}
         stream = self.stream
         stream.take(1)
         while stream.skip(_INSIDE) and stream.buffer[stream.at] != "}":
@@ -122,7 +128,7 @@ class _Document:
                 raise ValueError
             member = stream.value(_LONGEST_ENTRY, take=False)
             if member is not None and not is_wrapping(member[0], named_columns(known)):
-                known |= around({str(key[0]): member[0]})
+                known |= outer_facts({str(key[0]): member[0]})
                 stream.take(len(member[1]))
             else:
                 yield from self.entries(known, deep - 1)
@@ -171,8 +177,8 @@ class _Text:
                 if take:
                     self.take(end - self.at)
                 return found
-            held = len(self.buffer) - self.at
-            if held > longest or not self._more(max(held, 1)):
+            unread = len(self.buffer) - self.at
+            if unread > longest or not self._more(max(unread, 1)):
                 return None
 
     def resume(self) -> bool:

@@ -20,18 +20,18 @@ def is_document(text: str) -> bool:
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
-    """The entries with their places; one that is no YAML is left out."""
-    held: list[bytes] = []
+    """The entries with their places; those that are not valid YAML are left out."""
+    document: list[bytes] = []
     start, first, offset = 0, 1, 0
     number = 0
     for number, line in enumerate(lines_of(chunks), 1):
         if line.rstrip() == b"---":
-            yield from _entry(start, first, held)
-            held, start, first = [], offset + len(line), number + 1
+            yield from _entry(start, first, document)
+            document, start, first = [], offset + len(line), number + 1
         else:
-            held.append(line)
+            document.append(line)
         offset += len(line)
-    yield from _entry(start, first, held)
+    yield from _entry(start, first, document)
 
 
 def _entry(start: int, first: int, lines: list[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:

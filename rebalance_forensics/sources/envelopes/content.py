@@ -5,8 +5,8 @@ from __future__ import annotations
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 
+# Layouts from this rank on have no header of their own: what they read begins a record when it has a level.
 _FALLBACK_RANK = 80
-"""Layouts from this rank on have no header of their own: what they read begins a record when it has a level."""
 
 
 def begins_record(text: str) -> bool:

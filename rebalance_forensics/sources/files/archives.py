@@ -1,4 +1,4 @@
-"""Archives held open while one run reads their members: no longer, for who comes later may find other ones there."""
+"""Archives kept open while one run reads their members, and no longer: by the next run others may lie there."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Changed(Damage):
 
 
 @dataclass(slots=True)
-class Held:
-    """An archive that is open; `users` read in it, and nobody closes it under them."""
+class OpenArchive:
+    """An open archive; while it has `users` that read in it, it is not closed."""
 
     stream: BinaryIO
     inside: Archive
@@ -54,7 +54,7 @@ class OpenArchives:
     """The archives of one run in one thread: unpacked once, each table of contents read once."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[Place, Held] = OrderedDict()
+        self._by_place: OrderedDict[Place, OpenArchive] = OrderedDict()
         self.closed = False
 
     @contextmanager
@@ -71,32 +71,32 @@ class OpenArchives:
             yield member if member.seekable() else reader(meter.guarded(pieces(member)))
 
     @contextmanager
-    def archive(self, place: Place, meter: Meter) -> Iterator[Held]:
+    def archive(self, place: Place, meter: Meter) -> Iterator[OpenArchive]:
         """The archive at a place; raises Damage where there is none that can be read."""
         key = replace(place, allowance=None)
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = self._open(key, meter)
+        archive = self._by_place.get(key)
+        if archive is None:
+            archive = self._by_place[key] = self._open(key, meter)
         for outer in [*place.way(), key]:
-            if outer in self._held:
-                self._held.move_to_end(outer)
-        held.users += 1
+            if outer in self._by_place:
+                self._by_place.move_to_end(outer)
+        archive.users += 1
         try:
             self._close_oldest(len(place.members))
-            if held.lies_there:
-                _refuse_changed(held.stream, place)
-            yield held
-            if held.lies_there:
-                _refuse_changed(held.stream, place)
+            if archive.lies_there:
+                _refuse_changed(archive.stream, place)
+            yield archive
+            if archive.lies_there:
+                _refuse_changed(archive.stream, place)
         finally:
-            held.users -= 1
-            if held.dropped:
-                held.drop()
+            archive.users -= 1
+            if archive.dropped:
+                archive.drop()
 
-    def _open(self, place: Place, meter: Meter) -> Held:
+    def _open(self, place: Place, meter: Meter) -> OpenArchive:
         stream, problem, lies_there = self._seekable(place, meter)
         with _closed_on_failure(stream):
-            return Held(stream, archive_in(stream), problem, lies_there)
+            return OpenArchive(stream, archive_in(stream), problem, lies_there)
 
     def _seekable(self, place: Place, meter: Meter) -> tuple[BinaryIO, str | None, bool]:
         """The bytes of an archive to read from anywhere: a plain one where it lies, others unpacked beside it."""
@@ -114,16 +114,16 @@ class OpenArchives:
         return spool, problem, False
 
     def _close_oldest(self, depth: int) -> None:
-        """Keep a few beside those on the way to the last one; who stands in the middle of one keeps it."""
-        for place in list(self._held)[: -(depth + 1 + KEPT)]:
-            if not self._held[place].users:
-                self._held.pop(place).drop()
+        """Close the archives used longest ago, but for a few, those on the way to the last one, and those in use."""
+        for place in list(self._by_place)[: -(depth + 1 + KEPT)]:
+            if not self._by_place[place].users:
+                self._by_place.pop(place).drop()
 
     def close(self) -> None:
         """Let go of all of them."""
         self.closed = True
-        while self._held:
-            self._held.popitem()[1].drop()
+        while self._by_place:
+            self._by_place.popitem()[1].drop()
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def _closed_on_failure(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 def _refuse_changed(stream: BinaryIO, place: Place) -> None:
-    """Never mix two archives of one name."""
+    """Raise Changed rather than mix the members of two archives of one name."""
     if place.stamp is not None and (now := stamp_of(stream)) is not None and now != place.stamp:
         raise Changed("its archive was changed while it was read; run again when nobody writes to it")
 
@@ -169,7 +169,7 @@ class _NoRoom(Damage):
 
 
 def _on_disk(small: io.BytesIO) -> BinaryIO:
-    # A file without a name: nobody's logs stay behind, however the process ends.
+    # A file without a name: no log stays behind, however the process ends.
     spool = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - whoever asked closes it
     _write(spool, small.getvalue())
     return spool
@@ -197,7 +197,7 @@ _RUN = _Run()
 
 @contextmanager
 def held_open() -> Iterator[None]:
-    """Archives opened inside stay open until the end of the outermost of these blocks; none outlives it."""
+    """Archives opened in the block stay open until the outermost of such blocks ends."""
     if _of_this_run() is not None:
         yield
         return
@@ -211,13 +211,13 @@ def held_open() -> Iterator[None]:
 @contextmanager
 def archives() -> Iterator[OpenArchives]:
     """The archives of this run; outside of any, some that are closed at the end of this block."""
-    if (held := _of_this_run()) is not None:
-        yield held
+    if (running := _of_this_run()) is not None:
+        yield running
         return
     with closing(OpenArchives()) as own:
         yield own
 
 
 def _of_this_run() -> OpenArchives | None:
-    held = _RUN.archives
-    return None if held is None or held.closed else held
+    running = _RUN.archives
+    return None if running is None or running.closed else running

@@ -23,13 +23,13 @@ with suppress(ImportError):  # an optional extra, faster than zlib
 PIECE = 256 << 10
 """No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
 
+# So much is given to a decompressor at once: when it fails, what it made of this step is lost.
 _STEP = 16 << 10
-"""So much is given to a decompressor at once: when it fails, what it made of this step is lost."""
 _ZST_STEP = 2 << 10
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
 _SKIPPABLE_HEAD = 8
 _PADDING = re.compile(rb"\x00*")
-_TELLING = 16
+_UTF_SAMPLE = 16
 _MOSTLY = 0.9
 
 _MAGIC = (
@@ -39,8 +39,8 @@ _MAGIC = (
     ("zst", b"\x28\xb5\x2f\xfd"),
     ("lz4", b"\x04\x22\x4d\x18"),
 )
+# They share the frames that are skipped.
 _IN_FRAMES = ("zst", "lz4")
-"""They share the frames that are skipped."""
 ERRORS: tuple[type[Exception], ...] = (
     zlib.error,
     inflating.error,
@@ -165,7 +165,7 @@ def _wide(head: bytes) -> str | None:
         return "utf-16-le"
     if head.startswith(codecs.BOM_UTF16_BE) and low.count(0) * 4 > len(low):
         return "utf-16-be"
-    if len(high) < _TELLING:
+    if len(high) < _UTF_SAMPLE:
         return None
     if high.count(0) > _MOSTLY * len(high) and not low.count(0):
         return "utf-16-le"
@@ -176,7 +176,7 @@ def _widest(head: bytes) -> str | None:
     """Which UTF-32: three of each four bytes are zero, whether a mark stands before them or not."""
     zeros = [head[place::4].count(0) for place in range(4)]
     whole = len(head) // 4
-    if whole < _TELLING // 2 and not head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+    if whole < _UTF_SAMPLE // 2 and not head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return None
     low, high = zeros[0], zeros[3]
     if min(zeros[2:]) >= whole > 0 and zeros[1] > _MOSTLY * whole and low <= whole // 10:

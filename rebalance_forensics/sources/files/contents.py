@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics import defects
-from rebalance_forensics.sources.files.archives import Held, OpenArchives, archives
+from rebalance_forensics.sources.files.archives import OpenArchive, OpenArchives, archives
 from rebalance_forensics.sources.files.budgets import Allowance, Limits, Meter, Spent
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.files.containers import UNREADABLE, Member, container_of
@@ -67,10 +67,10 @@ def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
 
 
 def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
-    with archives() as held, held.opened(Place(file.location), Meter(), Meter()) as stream:
+    with archives() as opened, opened.opened(Place(file.location), Meter(), Meter()) as stream:
         stamp = stamp_of(stream)
         allowance = limits.allowance(stamp.size if stamp else file.size)
-        look = _Look(file.path, allowance, Meter(allowance), held, found)
+        look = _Look(file.path, allowance, Meter(allowance), opened, found)
         try:
             look.sort_out(replace(file, stamp=stamp), stream, depth=0)
         except Spent as spent:
@@ -80,16 +80,16 @@ def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
 
 @dataclass(slots=True)
 class _Look:
-    """A look into one file: what was found, what it unpacks to as far as that is told, and what the looking costs."""
+    """A look into one file: what was found, what it unpacks to as far as that is stated, and what the look costs."""
 
     outermost: str
     allowance: Allowance
     meter: Meter
-    held: OpenArchives
+    archives: OpenArchives
     found: Findings
     logs: list[InputFile] = field(default_factory=list)
-    told: list[int | None] = field(default_factory=list)
-    """Of each log, the bytes that the archive tells will come out of it; None where nothing is unpacked."""
+    stated: list[int | None] = field(default_factory=list)
+    """Of each log, the bytes that its archive states will come out of it; None where nothing is unpacked."""
 
     def sort_out(self, file: InputFile, stream: BinaryIO, depth: int, unpacked: int | None = None) -> None:
         """Decide what a stream is: an archive, a log, or neither."""
@@ -109,10 +109,10 @@ class _Look:
             self._add(replace(file, codec="+".join(filter(None, (file.codec, *codecs))) or None), unpacked)
 
     def _add(self, log: InputFile, unpacked: int | None) -> None:
-        if sum(filter(None, (*self.told, unpacked))) > self.allowance.unpacked:
+        if sum(filter(None, (*self.stated, unpacked))) > self.allowance.unpacked:
             raise Spent(self.allowance.too_large())
         self.logs.append(log)
-        self.told.append(unpacked)
+        self.stated.append(unpacked)
 
     def _descend(self, file: InputFile, kind: str, depth: int) -> None:
         """Take the members of an archive; what cannot be read is named and the rest is taken."""
@@ -121,7 +121,7 @@ class _Look:
             self.found.errors.append((file.path, f"{file.path}: {limit}; unpack the outer ones and give the directory"))
             return
         try:
-            with self.held.archive(file.place, self.meter) as archive:
+            with self.archives.archive(file.place, self.meter) as archive:
                 if archive.problem:
                     self.found.errors.append((file.path, f"{file.path}: {archive.problem}"))
                 self._take_members(file, archive, depth)
@@ -133,14 +133,14 @@ class _Look:
             sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
             self.found.errors.append((file.path, f"{file.path}: {sentence}"))
         except Exception as error:  # noqa: BLE001 - whatever it was, what was found by then is read
-            told = defects.sentence(f"{file.path}: not all members could be listed", error)
-            self.found.errors.append((file.path, told))
+            sentence = defects.sentence(f"{file.path}: not all members could be listed", error)
+            self.found.errors.append((file.path, sentence))
 
-    def _take_members(self, file: InputFile, archive: Held, depth: int) -> None:
+    def _take_members(self, file: InputFile, archive: OpenArchive, depth: int) -> None:
         named: Counter[str] = Counter()
         for member in archive.inside.members():
             named[member.name] += 1
-            # Whatever is counted and proven is told by its path: two members of one name must not share it.
+            # Lines are counted and quoted by path: two members of one name must not share it.
             again = f" ({named[member.name]})" if named[member.name] > 1 else ""
             inner = InputFile(
                 path=f"{file.path}!/{member.name}{again}",
@@ -159,7 +159,7 @@ class _Look:
             self.found.errors.append((inner.path, f"{inner.path} {member.problem}"))
             return
         try:
-            with self.held.opened(inner.place, self.meter, self.meter) as stream:
+            with self.archives.opened(inner.place, self.meter, self.meter) as stream:
                 self.sort_out(inner, stream, depth + 1, member.unpacked)
         except Spent:
             raise
@@ -171,18 +171,18 @@ class _Look:
     def shared_out(self) -> Iterator[InputFile]:
         """The logs, each with how far it may unpack.
 
-        Nobody who reads one of them knows what the others unpack to, and they may be read on different machines: what
-        the archive does not tell is shared out beforehand, by packed size.
+        Logs of one archive may be read on different machines, each of which cannot know what the others unpack to:
+        what the archive does not state is shared out beforehand, by packed size.
         """
-        left = self.allowance.unpacked - sum(filter(None, self.told))
+        left = self.allowance.unpacked - sum(filter(None, self.stated))
         packed = sum(log.size for log in self.logs if log.codec not in (None, "zip"))
-        for log, told in zip(self.logs, self.told, strict=True):
+        for log, stated in zip(self.logs, self.stated, strict=True):
             if not log.members:
                 yield replace(log, allowance=self.allowance if log.codec else None, stamp=None)
             elif log.codec in (None, "zip"):
-                yield replace(log, allowance=None if told is None else replace(self.allowance, share=told))
+                yield replace(log, allowance=None if stated is None else replace(self.allowance, share=stated))
             else:
-                share = left * log.size // max(packed, 1) + (told or 0)
+                share = left * log.size // max(packed, 1) + (stated or 0)
                 yield replace(log, allowance=replace(self.allowance, share=share))
 
 

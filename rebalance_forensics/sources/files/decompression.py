@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 @contextmanager
 def opened(place: Place, meter: Meter | None = None) -> Iterator[BinaryIO]:
     """A file, or a member of an archive, as it lies there, still in its own wrapping."""
-    with archives() as held, held.opened(place, meter or Meter(), Meter()) as stream:
+    with archives() as opened, opened.opened(place, meter or Meter(), Meter()) as stream:
         yield stream
 
 
@@ -47,18 +47,18 @@ def is_packed(place: Place) -> bool:
 
 
 def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The small pieces that decompressors give, put together: each block that is searched costs something by itself."""
-    held: list[bytes] = []
+    """The small pieces that decompressors give, joined: searching a block has a fixed cost."""
+    gathered: list[bytes] = []
     size = 0
     try:
         for chunk in chunks:
-            held.append(chunk)
+            gathered.append(chunk)
             size += len(chunk)
             if size >= CHUNK // 2:
-                yield b"".join(held)
-                held, size = [], 0
+                yield b"".join(gathered)
+                gathered, size = [], 0
     except (Damage, OSError):
-        # What came before the damage is as good as any.
-        yield b"".join(held)
+        # What came before the damage is sound.
+        yield b"".join(gathered)
         raise
-    yield b"".join(held)
+    yield b"".join(gathered)

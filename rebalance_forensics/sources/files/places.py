@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.files.budgets import Allowance
-from rebalance_forensics.sources.files.file_kinds import special
+from rebalance_forensics.sources.files.paths import special
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Got = TypeVar("Got")
 
 _REMOTE: dict[str, Callable[[str], BinaryIO]] = {}
+# Whoever opens a pipe would wait for a writer.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
-"""Whoever opens a pipe would wait for a writer."""
 
 
 class Stamp(Struct, frozen=True):

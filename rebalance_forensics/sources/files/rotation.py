@@ -71,9 +71,9 @@ def chains(
 
 
 def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
-    """Whether the files of a log, oldest first, were cut by their size wherever that was: to the byte, that is.
+    """Whether the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was.
 
-    Whoever waits for the end of a line, or copies and truncates, leaves files of different sizes.
+    A logger that waits for the end of a line, and logrotate's copytruncate, leave files of different sizes.
     """
     sizes = [file.size for file in chain[:-1]]
     packed = any(file.codec for file in chain)
@@ -82,10 +82,11 @@ def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
 
 def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
     """Whether any two of these files were written at the same time for most of the shorter one."""
-    told = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
+    spans = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
     return any(
-        min(one[1], other[1]) - max(one[0], other[0]) > max(ROLLING_MS, min(one[1] - one[0], other[1] - other[0]) / 2)
-        for one, other in pairwise(told)
+        min(earlier[1], later[1]) - max(earlier[0], later[0])
+        > max(ROLLING_MS, min(earlier[1] - earlier[0], later[1] - later[0]) / 2)
+        for earlier, later in pairwise(spans)
     )
 
 

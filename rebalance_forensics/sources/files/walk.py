@@ -18,13 +18,12 @@ from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
 from rebalance_forensics.sources.files.contents import Findings, InputFile, look_into
-from rebalance_forensics.sources.files.directories import files_below
-from rebalance_forensics.sources.files.file_kinds import special, streams
+from rebalance_forensics.sources.files.paths import files_below, special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 
+# What /dev/stdin is to this process, it is to no other; /dev/shm holds files like any other directory.
 _OF_THIS_PROCESS = ("/dev/fd/*", "/dev/stdin", "/proc/*/fd/*")
-"""What /dev/stdin is to this process, it is to no other; /dev/shm holds files like any other directory."""
 
 
 _CHUNK = 1 << 20

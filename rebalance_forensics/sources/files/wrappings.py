@@ -33,11 +33,11 @@ def unwrapped(packed: Iterator[bytes], meter: Meter) -> tuple[list[str], Iterato
 
 def peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes of an iterator, and the iterator as if they had not been read."""
-    held: list[bytes] = []
+    read: list[bytes] = []
     damage: Damage | None = None
     try:
-        while sum(map(len, held)) < HEAD:
-            held.append(next(chunks))
+        while sum(map(len, read)) < HEAD:
+            read.append(next(chunks))
     except StopIteration:
         pass
     except Damage as error:
@@ -48,7 +48,7 @@ def peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
             raise damage
         yield from chunks
 
-    return b"".join(held)[:HEAD], chain(held, rest())
+    return b"".join(read)[:HEAD], chain(read, rest())
 
 
 class _Reader(io.RawIOBase, BinaryIO):

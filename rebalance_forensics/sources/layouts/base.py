@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from rebalance_forensics.sources.times.timestamps import Stamp
-from rebalance_forensics.sources.times.zone_names import ZONE
+from rebalance_forensics.sources.times.zones import ZONE
 
 DATED = (
     r"(?:(?:\d{4}[-\u2013/.]\d\d[-\u2013/.]\d\d(?:[T _]|, ?)|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d\d)(?:[ T]|, ?))"

@@ -19,7 +19,7 @@ from msgspec import Struct, ValidationError, convert
 
 from rebalance_forensics.sources.layouts import base
 from rebalance_forensics.sources.layouts.header_remainder import OPENING
-from rebalance_forensics.sources.times.zone_names import ZONE
+from rebalance_forensics.sources.times.zones import ZONE
 
 Expression = str | list[str]
 """A regular expression, whole or in pieces."""

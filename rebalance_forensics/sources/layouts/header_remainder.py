@@ -27,8 +27,8 @@ _CLASS = re.compile(
 )
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
 _NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*\)"
+# In the full name a bar and the group id follow, and the id may contain blanks (AbstractCoordinator).
 _HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread"
-"""In the full name a bar and the group id follow, and the id may contain blanks (AbstractCoordinator)."""
 _TOKEN = re.compile(
     rf"""(?P<heartbeat>{_HEARTBEAT_THREAD}\ \|\ (?:(?!\ +[|-]\ )[^\[\n]){{1,249}}(?=\ +\|\ ))
     | (?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
@@ -59,10 +59,10 @@ _METHOD = re.compile(r"[a-z]\w*\Z")
 _THREAD_NEXT = re.compile(r"\s+\[(?P<name>[^\]=,\n]*)\] (?=\S)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
+# How Python calls its threads: behind a level, no message begins so.
 _PYTHONS = re.compile(r"(?:MainThread|(?:Thread|Dummy)-\d+|\w*ThreadPoolExecutor-\d+_\d+)\Z")
-"""How Python calls its threads: behind a level, no message begins so."""
+# What begins with a capitalized word is the message, once level and logger are known.
 _SENTENCE = re.compile(rf"(?!{LEVEL}\b)[A-Z][a-z]+ ")
-"""What begins with a capitalized word is the message, once level and logger are known."""
 _OPENED = re.compile(r"<(?=[A-Z(\[])")
 _MOST = 14
 _MOST_WORDS = 3

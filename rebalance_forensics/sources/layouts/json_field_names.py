@@ -33,8 +33,8 @@ _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 _SHORTEST = 40
 _NEAR_THE_FRONT = 80
+# So short a name is not looked for at the end of another.
 _WHOLE_NAME = 2
-"""So short a name is not looked for at the end of another."""
 _SURE_LOGGERS = 4
 _LONGEST_COUNT = 19
 

@@ -13,8 +13,8 @@ from rebalance_forensics.sources.layouts.base import Parsed, level_of
 from rebalance_forensics.sources.layouts.message_trailer import without_trailer
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
+# An expression with no more groups than time, level, logger, thread and message has no second branch.
 _PLAIN_GROUPS = 5
-"""An expression with no more groups than time, level, logger, thread and message has no second branch."""
 
 
 class TextLayout(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Which Kafka component wrote a text, and which release, as loggers, prefixes and wording tell."""
+"""Which Kafka component wrote a text, and which release, by its loggers, prefixes and wording."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("flink", 3, r"org\.apache\.flink\."),
     )
 )
+# Words one of which is in all signs of a component: where none is, the expression need not go through the text.
 _IN_ALL: Mapping[str, tuple[str, ...]] = {
     "sarama": ("arama", "consumergroup/"),
     "franz-go": ("beginning to manage the group lifecycle", "joined, balancing group;", "franz-go", "kgo"),
     "kafka-go": ("selected as leader for group, ", "joinGroup succeeded for response", "the kafka reader "),
 }
-"""Words one of which is in all signs of a component: where none is, the expression need not go through the text."""
 _MEMBER = re.compile(r"\[Consumer (?:instanceId=[^,\]\n]{1,250}, )?clientId=[^,\]\n]{0,250}, groupId=(?!null\])")
 _PLAIN_WORDS = re.compile(r"(?:[\w :,-]|\\[^\w\s])+")
 _RELEASE = re.compile(
@@ -94,12 +94,12 @@ class Wording(NamedTuple):
     def of(cls, expression: str) -> Wording:
         """The alternatives of an expression."""
         alternatives = expression.split("|")
-        plain = [one for one in alternatives if _PLAIN_WORDS.fullmatch(one)]
-        others = "|".join(one for one in alternatives if one not in plain)
-        return cls(tuple(one.replace("\\", "") for one in plain), re.compile(others) if others else None)
+        plain = [each for each in alternatives if _PLAIN_WORDS.fullmatch(each)]
+        others = "|".join(each for each in alternatives if each not in plain)
+        return cls(tuple(each.replace("\\", "") for each in plain), re.compile(others) if others else None)
 
     def is_in(self, text: str) -> bool:
-        """Whether one of them stands in a text."""
+        """Whether a text contains one of them."""
         return any(word in text for word in self.words) or bool(self.others and self.others.search(text))
 
 
@@ -173,7 +173,7 @@ def _times(name: str, sign: re.Pattern[str], text: str) -> int:
 
 
 def shows_members(text: str) -> bool:
-    """Whether clients of a group speak there, whoever else does; a broker's own consumers are in no group."""
+    """Whether a text has lines of group members, among whatever others; a broker's own consumers are in no group."""
     return _MEMBER.search(text) is not None
 
 

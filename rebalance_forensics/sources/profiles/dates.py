@@ -17,8 +17,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled
-from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on
-from rebalance_forensics.sources.times.years import written_by
+from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on, written_by
 from rebalance_forensics.sources.times.zones import QUARTER_MS
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
@@ -39,7 +38,7 @@ def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
 
 
 class Dates(Struct, frozen=True, kw_only=True):
-    """What a file shows of its dates by itself, and so of those of its neighbours. All in epoch ms, zones left out."""
+    """The dates that a file shows by itself, from which those of its neighbours follow. In epoch ms, without zones."""
 
     own: Range | None = None
     """The first and last time of a log with dates."""
@@ -57,13 +56,13 @@ class Dates(Struct, frozen=True, kw_only=True):
     midnight: tuple[int, int] | None = None
     """The local midnight before the first of them and the minutes east of UTC, where an epoch value shows both."""
     at: EpochMs | None = None
-    """The first time that somebody else printed around its lines."""
+    """The first time that an envelope gives one of its lines."""
     yearless: tuple[int, int] | None = None
-    """The first and last date without a year, of its lines or of what somebody else wrote around them."""
+    """The first and last date without a year, of its lines or of their envelopes."""
 
     @classmethod
     def of(cls, sample: Sample) -> Dates:
-        """All of it."""
+        """The dates in a sample."""
         stamps = [stamp for _, stamp in _stamps(sample)]
         times = [EpochMs(stamp.utc_ms) for stamp in stamps if stamp.form == "full" and len(stamp.readings) < 2]
         own = (min(times), max(times)) if times else None
@@ -71,8 +70,8 @@ class Dates(Struct, frozen=True, kw_only=True):
         midnight = _tied_midnight(sample, clocks) if clocks else None
         started = _STARTED.search(sample.text)
         order, readings = _orders(stamps)
-        around = [line.line.local for line in sample.lines if line.line.local is not None]
-        yearless = [stamp.local_ms for stamp in (*stamps, *around) if stamp.form == "no-year"]
+        collected = [line.line.local for line in sample.lines if line.line.local is not None]
+        yearless = [stamp.local_ms for stamp in (*stamps, *collected) if stamp.form == "no-year"]
         return cls(
             own=own,
             tied=None if own or midnight is None else _tied_range(clocks, midnight),
@@ -88,12 +87,12 @@ class Dates(Struct, frozen=True, kw_only=True):
 
     @property
     def first(self) -> int | None:
-        """What tells its place among the files of its log."""
+        """The time by which the files of one log are ordered."""
         return self.own[0] if self.own else self.begin
 
 
 class Neighbours(Struct, frozen=True):
-    """When the logs beside a file were written: `begin` is that of the first.
+    """When the other logs of a run were written: `begin` is that of the first.
 
     Each of them lies within one of the `ranges`; the `instants` are on all days on which one begins, ends, or is half
     over.
@@ -105,16 +104,16 @@ class Neighbours(Struct, frozen=True):
 
     @classmethod
     def of(cls, known: Sequence[Range]) -> Neighbours:
-        """No more of them than make a difference: a hundred thousand files tell of as many files without dates."""
+        """Of so many files no more than make a difference: a run may have 100,000."""
         by_day: dict[int, tuple[int, int]] = {}
         for start, end in known:
             for instant in (start, (start + end) // 2, end):
                 low, high = by_day.get(instant // DAY_MS, (instant, instant))
                 by_day[instant // DAY_MS] = min(low, instant), max(high, instant)
         outer: list[Range] = []
-        for one in sorted(set(known), key=lambda each: (each[0], -each[1])):
-            if not outer or one[1] > outer[-1][1]:
-                outer.append(one)
+        for span in sorted(set(known), key=lambda each: (each[0], -each[1])):
+            if not outer or span[1] > outer[-1][1]:
+                outer.append(span)
         instants = tuple(sorted({instant for pair in by_day.values() for instant in pair}))
         return cls(known[0][0] if known else None, tuple(outer), instants)
 
@@ -135,7 +134,7 @@ def order_of(dates: Dates, near: EpochMs) -> DateOrder | None:
 
 
 def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
-    """An instant not far from what a file tells of: from its text, its neighbours, its name, its age."""
+    """An instant not far from the records of a file: from its text, its neighbours, its name, its age."""
     if dates.started is not None:
         return dates.started
     if neighbours.begin is not None:
@@ -145,7 +144,7 @@ def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
 
 
 def _age_of(file: InputFile, dates: Dates) -> int:
-    """When it was written last; its lines are no younger, so dates without a year are of the last one that fits."""
+    """When a file was written last; no line is younger, so dates without a year are of the last year that fits."""
     latest = None if dates.yearless is None else written_by(max(dates.yearless), file.mtime_ms)
     return file.mtime_ms if latest is None else latest
 
@@ -164,7 +163,7 @@ Tie = tuple[str | None, int, int, bool]
 
 
 def _ties(sample: Sample) -> Iterator[Tie]:
-    """Local times beside the epoch values printed with them."""
+    """Local times with the epoch values printed in the same line."""
     for started in _STARTED.finditer(sample.text):
         line_start = sample.text.rfind("\n", 0, started.start()) + 1
         for line in opened(Line(text=sample.text[line_start : started.end()])):

@@ -1,4 +1,4 @@
-"""What a file is, told from its beginning and a sample of its middle."""
+"""What a file is, by its beginning and a sample of its middle."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger
 from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.timestamps import DateOrder
 
+# The ranks of layouts without a time.
 _UNTIMED = range(80, 90)
-"""The ranks of layouts without a time."""
 
 
+# So many of a shipper's records are lines that it could not take apart.
 _WITHOUT_HOST = 0.1
-"""So many of a shipper's records are lines that it could not take apart."""
 
 
 class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -145,7 +145,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def look(file: InputFile) -> Look:
-    """Open one file, and tell what it shows by itself; one that cannot be told must not take the others with it."""
+    """Open one file, and see what it shows by itself; a failure must not take the other files with it."""
     try:
         return _look(file)
     except Exception as error:  # noqa: BLE001
@@ -191,7 +191,7 @@ def _hash(data: bytes) -> str:
 
 
 def _profile(file: InputFile, sample: Sample) -> FileProfile:
-    hosts_in_records = _tell_their_hosts(sample)
+    hosts_in_records = _name_hosts(sample)
     headers = [line for line in sample.lines if line.parsed is not None]
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
@@ -224,7 +224,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
     )
 
 
-def _tell_their_hosts(sample: Sample) -> bool:
+def _name_hosts(sample: Sample) -> bool:
     """Whether the records themselves name several hosts; then their lines in the sample do so too.
 
     Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
@@ -256,8 +256,8 @@ def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
     for line in sample.lines:
         if line.line.host is not None:
             lines.setdefault(line.line.host, []).append(line.line.text or line.raw)
-    said = {host: component_of("\n".join(texts)) for host, texts in lines.items()}
-    return tuple(sorted((host, component or "") for host, component in said.items()))
+    components = {host: component_of("\n".join(texts)) for host, texts in lines.items()}
+    return tuple(sorted((host, component or "") for host, component in components.items()))
 
 
 def _in_json(seen: Counter[str]) -> bool:

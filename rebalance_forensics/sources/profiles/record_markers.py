@@ -20,7 +20,9 @@ def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
     if all(_is_record(line) for line in sample.lines):
         return ()
     headers = [line for line in sample.lines if line.parsed is not None]
-    return next((marks for before in _BEFORE if (marks := _marks(headers, before)) and _tell(marks, sample)), None)
+    return next(
+        (marks for before in _BEFORE if (marks := _marks(headers, before)) and _are_reliable(marks, sample)), None
+    )
 
 
 def _is_record(line: Sampled) -> bool:
@@ -47,7 +49,7 @@ def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
     return raw[max(0, at - length + _INSIDE) : at + _INSIDE] if at >= 0 else b""
 
 
-def _tell(marks: tuple[bytes, ...], sample: Sample) -> bool:
+def _are_reliable(marks: tuple[bytes, ...], sample: Sample) -> bool:
     """Whether the marks are once in each header and never elsewhere."""
     return all(
         sum(line.raw.encode().count(mark) for mark in marks) == (line.parsed is not None) for line in sample.lines

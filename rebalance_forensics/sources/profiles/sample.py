@@ -31,10 +31,10 @@ _ELSEWHERE = 32 << 10
 _HEAD_RECORDS = 150
 _HEAD_LINES = 1500
 _LATE_RECORDS = 30
+# Lines looked at for each record asked for: config dumps are long.
 _MOST_LINES = 4
-"""Lines looked at for each record asked for: config dumps are long."""
+# Layouts from this rank on take lines that others wrote.
 _SURE = 65
-"""Layouts from this rank on take lines that others wrote."""
 _BLANK = ("", " ", "\t")
 _PASTED = ("indented",)
 _TIMES_IN_FRONT = "timestamp-prefix"

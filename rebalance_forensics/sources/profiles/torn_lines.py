@@ -13,8 +13,8 @@ from rebalance_forensics.sources.layouts.base import Parsed
 _FORM_BYTES = 10
 _TIME_BYTES = 24
 _HEADER_BYTES = 64
-_BESIDE = 8
-"""So many bytes on either side of a cut tell whether what meets there has met before."""
+# So many bytes on either side of a cut tell whether what meets there has met before.
+_CUT_BYTES = 8
 _SURE_LOGGERS = 2
 _DIGIT = re.compile(rb"\d")
 
@@ -44,7 +44,7 @@ def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
 
     They do not where one of them stands elsewhere in the log, but never beside such as the other.
     """
-    end, start, corpus = (_DIGIT.sub(b"9", each) for each in (end[-_BESIDE:], start[:_BESIDE], corpus))
+    end, start, corpus = (_DIGIT.sub(b"9", each) for each in (end[-_CUT_BYTES:], start[:_CUT_BYTES], corpus))
     if end + start in corpus:
         return True
     return False if end in corpus or start in corpus else None
@@ -57,25 +57,25 @@ def ends_with_logger(text: str, parsed: Parsed) -> bool:
 
 def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
     """The records of a file; where all but the last end with their logger, that one was cut: its message says so."""
-    held: list[LogRecord] = []
+    pending: list[LogRecord] = []
     loggers, strangers = 0, False
     try:
         for batch in batches:
             if not batch:
                 continue
-            if held and not strangers:
-                own = sum(map(_ends_a_line, held))
-                loggers, strangers = loggers + own, own < len(held)
-            yield held
-            held = batch
+            if pending and not strangers:
+                own = sum(map(_ends_a_line, pending))
+                loggers, strangers = loggers + own, own < len(pending)
+            yield pending
+            pending = batch
     except Exception:
-        yield held  # where reading breaks off, what came before it stays
+        yield pending  # where reading breaks off, what came before it stays
         raise
-    if held and not strangers:
-        own = sum(map(_ends_a_line, held[:-1]))
-        if loggers + own >= _SURE_LOGGERS and own == len(held) - 1:
-            held = [*held[:-1], _torn(held[-1])]
-    yield held
+    if pending and not strangers:
+        own = sum(map(_ends_a_line, pending[:-1]))
+        if loggers + own >= _SURE_LOGGERS and own == len(pending) - 1:
+            pending = [*pending[:-1], _torn(pending[-1])]
+    yield pending
 
 
 def _ends_a_line(record: LogRecord) -> bool:

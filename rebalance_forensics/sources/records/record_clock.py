@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.times import zones
-from rebalance_forensics.sources.times.timestamps import DAY_MS, Stamp, days_on
-from rebalance_forensics.sources.times.years import with_year
+from rebalance_forensics.sources.times.timestamps import DAY_MS, Stamp, days_on, with_year
 
 _HALF_DAY_MS = DAY_MS // 2
 _HOUR_MS = 3_600_000

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange, timegm
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.times.zone_names import ZONE, offset_of
+from rebalance_forensics.sources.times.zones import ZONE, offset_of
 
 Form = Literal["full", "no-year", "time-only"]
 DateOrder = Literal["ymd", "mdy", "dmy"]
@@ -18,8 +19,8 @@ DateOrder = Literal["ymd", "mdy", "dmy"]
 DAY_MS = 86_400_000
 _MONTHS_A_YEAR = 12
 _KAFKAS_FIRST_YEAR = 2011
+# Of the calendar, so that no zone moves a time out of it.
 _YEARS = range(2, 9999)
-"""Of the calendar, so that no zone moves a time out of it."""
 _MONTHS = {
     name: number
     for number, name in enumerate(
@@ -131,12 +132,12 @@ def _time_of_day_ms(parts: dict[str, str | None]) -> int:
 
 def _readings(parts: dict[str, str | None]) -> tuple[tuple[DateOrder, int], ...]:
     """What a date of three numbers can mean, the usual first: 11/20/2026, 20.11.2026, 26/11/20 (Spark's)."""
-    one, two, three = (parts[name] or "" for name in ("first", "second_part", "third"))
-    orders: dict[DateOrder, tuple[str, str, str]] = {"mdy": (three, one, two), "dmy": (three, two, one)}
+    first, second, third = (parts[name] or "" for name in ("first", "second_part", "third"))
+    orders: dict[DateOrder, tuple[str, str, str]] = {"mdy": (third, first, second), "dmy": (third, second, first)}
     if parts["mark"] != "/":
         orders = dict(reversed(orders.items()))
-    if len(one) == len(two) == len(three) == 2 and parts["mark"] != ".":
-        orders = {"ymd": (one, two, three), **orders}
+    if len(first) == len(second) == len(third) == 2 and parts["mark"] != ".":
+        orders = {"ymd": (first, second, third), **orders}
     found: list[tuple[DateOrder, int]] = []
     for order, (year, month, day) in orders.items():
         full_year = int(year) if len(year) == 4 else 2000 + int(year)
@@ -214,3 +215,28 @@ def days_on(before: int, time_of_day: int, days: int) -> int:
     if time_of_day - before > DAY_MS // 2 and days > 0:
         return days - 1  # a line of before midnight that was written late
     return days
+
+
+def with_year(local_ms: int, near: int | None) -> int | None:
+    """The time of a "no-year" stamp in the year that brings it nearest to another time."""
+    found = [] if near is None else _in_years_near(local_ms, near)
+    return min(found, key=lambda each: abs(each - (near or 0)), default=None)
+
+
+def written_by(local_ms: int, written_at: int) -> int | None:
+    """The time of a "no-year" stamp in the last year that a file of that age can contain; a day more, for any zone."""
+    return max((at for at in _in_years_near(local_ms, written_at) if at <= written_at + DAY_MS), default=None)
+
+
+def _in_years_near(local_ms: int, near: int) -> list[int]:
+    year = datetime.fromtimestamp(near / 1000, UTC).year
+    return [at for each in (year - 1, year, year + 1) if (at := _in_year(local_ms, each)) is not None]
+
+
+def _in_year(local_ms: int, year: int) -> int | None:
+    """The same date in another year; None for the 29th of February in most."""
+    moment = datetime.fromtimestamp(local_ms / 1000, UTC)
+    try:
+        return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000
+    except ValueError:
+        return None
