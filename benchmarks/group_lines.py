@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.report.json_report import to_json
 
 LINES = 30_000
@@ -82,7 +82,7 @@ def _read(log: str) -> None:
     """Read all events of a log and let each go."""
     plan = plan_reading([log], AnalyzeOptions(engine="local"), workers=1)
     catalog = catalog_of(plan.reading.patterns)
-    with seldom_collected():
+    with collecting_rarely():
         for split in (split for portion in plan.portions for split in portion):
             deque(read_split(split, catalog, plan.reading), maxlen=0)
 

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.what_if.available import COOPERATIVE, KIP_848
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import analyze_keeping
+from rebalance_forensics.pipeline.run import analyze_with_events
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "tests" / "diagnosis" / "what_if" / "twins.json"
@@ -119,7 +119,7 @@ def recorded(folder: Path) -> Row:
 def _said(folder: Path) -> dict[str, list[int]]:
     """What the report on its logs says that other protocols would have saved of unread partition time."""
     options = AnalyzeOptions(engine="local")
-    incidents = analyze_keeping([str(folder / "logs")], options, keep_events=False).report.incidents
+    incidents = analyze_with_events([str(folder / "logs")], options, keep_events=False).report.incidents
     found = ((one.alternative, one.unread) for incident in incidents for one in incident.what_if)
     return {OFFERS[name]: [saved.low, saved.likely, saved.high] for name, saved in found if saved is not None}
 

@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
+from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -57,7 +57,7 @@ def analyze(
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     names = [fspath(path) for path in given]
     try:
-        return AnalyzedLogs(analyze_keeping(names, options, keep_events=True))
+        return AnalyzedLogs(analyze_with_events(names, options, keep_events=True))
     except (InputError, DefectError, OSError):
         raise
     except Exception as error:
@@ -87,18 +87,18 @@ class AnalyzedLogs:
             {
                 "cluster": group.cluster,
                 "group": group.group,
-                "generation": one.generation,
-                "started_at": one.started_at,
-                "completed_at": one.completed_at,
-                "trigger": one.trigger,
-                "leader": one.leader,
-                "members": [member.client_id or member.member_id for member in one.members],
-                "joined": list(one.joined),
-                "left": list(one.left),
-                "outcome": one.outcome,
+                "generation": generation.generation,
+                "started_at": generation.started_at,
+                "completed_at": generation.completed_at,
+                "trigger": generation.trigger,
+                "leader": generation.leader,
+                "members": [member.client_id or member.member_id for member in generation.members],
+                "joined": list(generation.joined),
+                "left": list(generation.left),
+                "outcome": generation.outcome,
             }
             for group in self.report.groups
-            for one in group.generations
+            for generation in group.generations
         )
         return _frame(rows, times=("started_at", "completed_at"))
 
@@ -109,16 +109,16 @@ class AnalyzedLogs:
             {
                 "cluster": group.cluster,
                 "group": group.group,
-                "client_id": one.client_id,
-                "member_id": one.member_id,
-                "from": one.started_at,
-                "to": one.ended_at,
-                "ms": one.lasted_ms,
-                "partitions": list(one.partitions),
-                "kind": one.kind,
+                "client_id": pause.client_id,
+                "member_id": pause.member_id,
+                "from": pause.started_at,
+                "to": pause.ended_at,
+                "ms": pause.lasted_ms,
+                "partitions": list(pause.partitions),
+                "kind": pause.kind,
             }
             for group in self.report.groups
-            for one in group.pauses
+            for pause in group.pauses
         )
         return _frame(rows, times=("from", "to"))
 
@@ -129,18 +129,18 @@ class AnalyzedLogs:
             {
                 "cluster": group.cluster,
                 "group": group.group,
-                "partition": one.partition,
-                "client_id": one.client_id,
-                "from": one.started_at,
-                "to": one.ended_at,
-                "ms": one.lasted_ms,
-                "why": one.why,
-                "certain": one.certain,
-                "from_earliest": one.from_earliest,
-                "incident": one.incident,
+                "partition": span.partition,
+                "client_id": span.client_id,
+                "from": span.started_at,
+                "to": span.ended_at,
+                "ms": span.lasted_ms,
+                "why": span.why,
+                "certain": span.certain,
+                "from_earliest": span.from_earliest,
+                "incident": span.incident,
             }
             for group in self.report.groups
-            for one in group.unread
+            for span in group.unread
         )
         return _frame(rows, times=("from", "to", "from_earliest"))
 

@@ -17,7 +17,7 @@ class DefectError(Exception):
     """A defect of ours that left no result; the message says what it spoiled, where it was and what to send us."""
 
 
-def told(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """`ValueError: month must be in 1..12 (sources/profiles/dates.py:81, near_to)`: the error, and our innermost frame.
 
     A MemoryError is no defect: it is raised again.
@@ -44,4 +44,4 @@ def place_of(error: Exception) -> str:
 
 def sentence(what: str, error: Exception) -> str:
     """`what` says what could not be done, and to which lines."""
-    return f"{what}: {told(error)}; {ASK}"
+    return f"{what}: {describe(error)}; {ASK}"

@@ -15,7 +15,7 @@ LEFT_OUT = "\u2026"
 
 
 def is_timed(at: EpochMs | None) -> bool:
-    """Whether it is a time; of lines without one, only their order is known.
+    """Whether this is a point in time: lines without one only have an order.
 
     Nor is what lies some while before the first of them a time: no calendar reaches half as far.
     """

@@ -14,7 +14,7 @@ from benchmarks.fuzz.model import Find, Input
 from benchmarks.fuzz.snippets import Calls, workplace
 from benchmarks.fuzz.stories import KEPT, interleaved, shared_log, short_stories
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import Analysis, analyze_keeping
+from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.pipeline.schemas import rows_of
 from rebalance_forensics.report.json_report import to_json
 
@@ -38,7 +38,7 @@ def write(files: Mapping[str, bytes], links: Mapping[str, str], directory: Path)
 
 def analyzed(directory: Path) -> Analysis:
     """One run over everything below."""
-    return analyze_keeping([str(directory)], OPTIONS, keep_events=True)
+    return analyze_with_events([str(directory)], OPTIONS, keep_events=True)
 
 
 @cache

@@ -57,8 +57,8 @@ def match_message(catalog: Catalog, message: str, *, logger: str | None = None) 
 def fields_of(match: Match) -> dict[str, object]:
     """The fields with what the prefix adds: the group and who speaks."""
     spoken = {"group": match.group, **{name: value for name, value in _speaker(match) if name != "role"}}
-    said = {name: value for name, value in spoken.items() if value is not None and name not in match.fields}
-    return {name: shaped(value) for name, value in {**said, **match.fields}.items()}
+    from_prefix = {name: value for name, value in spoken.items() if value is not None and name not in match.fields}
+    return {name: shaped(value) for name, value in {**from_prefix, **match.fields}.items()}
 
 
 def shaped(value: FieldValue) -> object:

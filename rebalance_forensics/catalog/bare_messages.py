@@ -106,7 +106,7 @@ def around_the_cut(text: str) -> Cut | None:
 
 
 def without_its_thread(cut: Cut) -> Cut | None:
-    """The same where what is left behind the cut may be the end of the thread's name that a layout prints last."""
+    """The cut without the end of a thread's name, which some layouts print last."""
     return cut._replace(tail="") if cut.tail and _END_OF_THREAD.match(cut.tail) else None
 
 

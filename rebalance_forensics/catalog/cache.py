@@ -84,7 +84,7 @@ def _to_json(catalog: CompiledCatalog) -> dict[str, object]:
 
 def _entry_row(entry: Entry) -> list[object]:
     return [
-        entry.pattern, entry.event, entry.loggers, entry.prefixes, entry.weight, entry.dressed, entry.sought,
+        entry.pattern, entry.event, entry.loggers, entry.prefixes, entry.weight, entry.dressed, entry.search_words,
         entry.sources, entry.only_at_debug, entry.in_doubt, entry.releases, *_program_row(entry.program),
     ]  # fmt: skip
 
@@ -106,7 +106,7 @@ def _from_json(found: dict[str, Any]) -> CompiledCatalog:
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    pattern, event, loggers, prefixes, weight, dressed, sought, sources, only_at_debug, *rest = row
+    pattern, event, loggers, prefixes, weight, dressed, search_words, sources, only_at_debug, *rest = row
     in_doubt, releases, *program = rest
     return Entry(
         pattern=pattern,
@@ -115,7 +115,7 @@ def _entry(row: Sequence[Any]) -> Entry:
         prefixes=tuple(prefixes),
         weight=weight,
         dressed=dressed,
-        sought=sought,
+        search_words=search_words,
         program=_program(program),
         sources=tuple(sources),
         only_at_debug=only_at_debug,

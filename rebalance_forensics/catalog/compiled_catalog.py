@@ -14,7 +14,7 @@ from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.index import Index
 from rebalance_forensics.catalog.literal_cover import cover, offers
-from rebalance_forensics.catalog.literals import sought_in
+from rebalance_forensics.catalog.literals import words_to_search
 from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
@@ -49,7 +49,7 @@ class Entry:
     weight: int
     dressed: bool
     """Its text spells the log prefix out, so messages are tried with theirs on."""
-    sought: str | None
+    search_words: str | None
     """What the prefilter looks for in the raw bytes; None where the line says nothing about groups."""
     program: Program
     sources: tuple[str, ...] = ()
@@ -145,11 +145,11 @@ def _entries(loaded: PatternSet, types: Types, entry_of: EntryOf) -> Iterator[En
     templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
     entries = [entry_of(pattern, template, types) for pattern, template in templates]
     offered = [
-        offers(literals_of(parse(template.text))) if entry.sought else frozenset[str]()
+        offers(literals_of(parse(template.text))) if entry.search_words else frozenset[str]()
         for entry, (_, template) in zip(entries, templates, strict=True)
     ]
     for entry, word in zip(entries, cover(offered), strict=True):
-        yield replace(entry, sought=word or entry.sought)
+        yield replace(entry, search_words=word or entry.search_words)
 
 
 def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
@@ -162,7 +162,7 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         prefixes=pattern.prefixes,
         weight=weight_of(parts),
         dressed=_opening_of(parts).startswith(OPENINGS),
-        sought=sought_in(literals_of(parts)) if pattern.event else None,
+        search_words=words_to_search(literals_of(parts)) if pattern.event else None,
         program=program,
         sources=tuple(_CLASS.findall(template.logged_by or "")),
         only_at_debug=bool(_AT_DEBUG.search(template.logged_by or "")),
@@ -173,11 +173,11 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
 
 def _releases_of(template: Template) -> Releases | None:
     """As the file says them, if it says Kafka's own and one span of them."""
-    told = _RELEASES.fullmatch(template.releases or "")
-    if told is None or not _CLASS.search(template.logged_by or ""):
+    releases = _RELEASES.fullmatch(template.releases or "")
+    if releases is None or not _CLASS.search(template.logged_by or ""):
         return None
-    first = int(told[1]), int(told[2])
-    return first, (int(told[3]), int(told[4])) if told[3] else first
+    first = int(releases[1]), int(releases[2])
+    return first, (int(releases[3]), int(releases[4])) if releases[3] else first
 
 
 def _opening_of(parts: Sequence[Part]) -> str:

@@ -54,7 +54,7 @@ class Contenders:
         self._alike = lru_cache(_REMEMBERED)(_Prefixed)
 
     def leading(self, peeled: Peeled, logger: str | None) -> Sequence[Contender]:
-        """Those that are found by how the message begins; each is still to be held against its stage."""
+        """Contenders found by the beginning of the message; each must still match its stage."""
         text = peeled.stages[-1]
         if not text or text.startswith(OPENINGS):
             return ()  # of a prefix that nobody knows the beginning says too little
@@ -70,7 +70,7 @@ class Contenders:
         return not bare or bare.startswith(OPENINGS) or bool(self.bare.rest.through(bare))
 
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        """Those that fit the prefixes, and those that spell prefixes out."""
+        """Contenders that fit the prefixes, and those that spell prefixes out."""
         found = [(entry, peeled.bare) for entry in self.bare.candidates(peeled.bare)]
         for stage, inner in zip_longest(peeled.stages, peeled.stages[1:], fillvalue=""):
             if not stage.startswith(OPENINGS):
@@ -101,9 +101,11 @@ def _at(stage: int, places: Iterable[Place[Entry]]) -> list[Contender]:
 
 
 def _preferred(found: list[P], kind: str | None, logger: str | None) -> list[P]:
-    """Those that the innermost prefix allows: most words of their own first, then the logger's own."""
-    fitting = [one for one in found if not one[0].prefixes or kind in one[0].prefixes]
+    """The contenders that the innermost prefix allows: most words of their own first, then the logger's own."""
+    fitting = [contender for contender in found if not contender[0].prefixes or kind in contender[0].prefixes]
     if len(fitting) > 1:
         name = simple_name(logger) if logger else None
-        fitting.sort(key=lambda one: (-one[0].weight, name not in one[0].loggers, one[0].pattern))
+        fitting.sort(
+            key=lambda contender: (-contender[0].weight, name not in contender[0].loggers, contender[0].pattern)
+        )
     return fitting

@@ -102,11 +102,11 @@ class CutMessages(Struct, frozen=True):
             return None
         fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level)]
         fitting = [each for each in fitting if since is None or not _is_outdated(each[0], since)]
-        told = [each for each in fitting if _logged_by(each[0], logger)]
-        found = sorted(told or fitting, key=lambda each: -each[1].own)
-        best = _less_told([(entry, left) for entry, left in found if left.own == found[0][1].own])
-        least = _LEAST_OF_ITS_CLASS if told and (peeled.kind or not peeled.bare) else _LEAST
-        if not told and (logger or "").endswith(LEFT_OUT):
+        from_logger = [each for each in fitting if _logged_by(each[0], logger)]
+        found = sorted(from_logger or fitting, key=lambda each: -each[1].own)
+        best = _most_specific([(entry, left) for entry, left in found if left.own == found[0][1].own])
+        least = _LEAST_OF_ITS_CLASS if from_logger and (peeled.kind or not peeled.bare) else _LEAST
+        if not from_logger and (logger or "").endswith(LEFT_OUT):
             return None
         if not best or best[0][1].own < least or len({entry.event for entry, _ in best}) > 1:
             return self._in_own_words(peeled, tail, logger)
@@ -124,15 +124,15 @@ class CutMessages(Struct, frozen=True):
         if not head or _PLAIN_WORDS.fullmatch(tail) is None:
             return None
         found = [
-            (entry, said)
+            (entry, text)
             for entry in self._beginning_so([head])
             if entry.program.lead.startswith(head) and _logged_by(entry, logger) and _takes(entry, peeled)
-            if (said := self._free_text(entry.program, tail)) is not None
+            if (text := self._free_text(entry.program, tail)) is not None
         ]
         if len({entry.event for entry, _ in found}) != 1:
             return None
-        entry, said = found[0]
-        return entry, Left(len(head) + len(tail), said)
+        entry, text = found[0]
+        return entry, Left(len(head) + len(tail), text)
 
     def _free_text(self, program: Program, tail: str) -> Fields | None:
         """What it says of a message that it ends with a text of somebody else's, where its pattern tells whose."""
@@ -194,7 +194,7 @@ class CutMessages(Struct, frozen=True):
             elif self._is_of_another(at, kind, before):
                 return None
             else:
-                cut_off |= {told for inside in self.fragments.get(kind, ()) for told in inside.constants}
+                cut_off |= {constant for inside in self.fragments.get(kind, ()) for constant in inside.constants}
                 open_text = before.open[1] if before.open and before.open[0] == at else ""
                 fields |= _word_of(name, kind, open_text)
                 begun = {name: open_text + LEFT_OUT} if name in _IDS and _ID_LETTERS.fullmatch(open_text) else begun
@@ -257,7 +257,7 @@ def _heirs(source: str, loggers: Sequence[str]) -> Sequence[str]:
     return () if kind == source else [each for each in loggers if each.endswith(kind)]
 
 
-def _less_told(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, Left]]:
+def _most_specific(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, Left]]:
     """Of patterns that fit as well as each other, the one that the others name as saying less."""
     names = {entry.pattern: entry.in_doubt for entry, _ in best}
     less = next((name for name in names if {name} == {other for each, other in names.items() if each != name}), None)
@@ -272,12 +272,12 @@ def _before(program: Program, head: str) -> _Side | None:
     whole = {n: group for n, group in enumerate(match.groups()) if group is not None and match.end(n + 1) < len(head)}
     end = max((match.end(n + 1) for n in whole), default=0)
     rest = head[end:]
-    said = max((_alike(words, rest) for words in program.words), default=0)
-    own = end - sum(map(len, whole.values())) + said
+    alike = max((_alike(words, rest) for words in program.words), default=0)
+    own = end - sum(map(len, whole.values())) + alike
     # The words between two values are said in full before the next one begins.
     following = max(whole, default=-1) + 1
-    is_open = said < len(rest) and following < len(program.holes)
-    return _Side(whole, own, (following, rest[said:]) if is_open else None)
+    is_open = alike < len(rest) and following < len(program.holes)
+    return _Side(whole, own, (following, rest[alike:]) if is_open else None)
 
 
 def _behind(program: Program, tail: str) -> _Side | None:
@@ -290,11 +290,11 @@ def _behind(program: Program, tail: str) -> _Side | None:
     whole = {n: group for n, group in enumerate(match.groups()) if group is not None and match.start(n + 1) > 0}
     start = min((match.start(n + 1) for n in whole), default=len(tail))
     rest = tail[:start]
-    said = max((_alike(words[::-1], rest[::-1]) for words in program.words), default=0)
-    own = len(tail) - start - sum(map(len, whole.values())) + said
+    alike = max((_alike(words[::-1], rest[::-1]) for words in program.words), default=0)
+    own = len(tail) - start - sum(map(len, whole.values())) + alike
     before = min(whole, default=len(program.holes)) - 1
-    is_open = said < len(rest) and before >= 0
-    return _Side(whole, own, (before, rest[: len(rest) - said]) if is_open else None)
+    is_open = alike < len(rest) and before >= 0
+    return _Side(whole, own, (before, rest[: len(rest) - alike]) if is_open else None)
 
 
 def _alike(words: str, text: str) -> int:
@@ -312,13 +312,13 @@ def _value(name: str, kind: str, text: str, types: Types) -> Fields | None:
         value = type_named(kind, types).read(text)
     except (ValueError, FieldError):
         return None
-    said: dict[str, FieldValue] = {}
+    fields: dict[str, FieldValue] = {}
     if isinstance(value, Mapping):
-        said |= value
+        fields |= value
         value = value.get(name, text)
     if name != IGNORED:
-        said[name] = value
-    return said
+        fields[name] = value
+    return fields
 
 
 def _word_of(name: str, kind: str, text: str) -> Fields:

@@ -26,11 +26,11 @@ class ErrorNames(Struct, frozen=True):
         """Index the `errors:` of a fragment file; the first name that claims a text or a class keeps it."""
         by_text: dict[str, str] = {}
         by_class: dict[str, str] = {}
-        for name, said in errors.items():
+        for name, wording in errors.items():
             by_text[name] = name
-            for text in said.get("texts", ()):
+            for text in wording.get("texts", ()):
                 by_text.setdefault(_plain(text), name)
-            for simple_name in said.get("exceptions", ()):
+            for simple_name in wording.get("exceptions", ()):
                 by_class.setdefault(simple_name, name)
         return cls(by_text, by_class)
 

@@ -63,7 +63,7 @@ def mention_of(
 def named_by_prefix(record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
     """That the prefix of a line names a group, whose message nobody knows; None where it names none."""
     peeled = peel(clean(record.message))
-    group = peeled.said.get("group")
+    group = peeled.fields.get("group")
     if not group:
         return None
     speaker = speaker_of(peeled, peeled.role or "unknown", None)
@@ -123,7 +123,7 @@ def _names_a_group(settings: object) -> bool:
 def _spoken(
     words: SpeakerWords, path: str, host: str | None, thread: str | None, logger: str | None, role: Role
 ) -> Speaker:
-    """The same few speak line after line."""
+    """One object for each speaker: a log has few, and each writes many lines."""
     return Speaker(
         role=role,
         file=path,
@@ -138,8 +138,8 @@ def _spoken(
     )
 
 
-def _role(said: Role, component: str | None) -> Role:
+def _role(role: Role, component: str | None) -> Role:
     """What the line itself shows; else what the rest of the file does."""
-    if said != "unknown" or component not in _ROLES:
-        return said
+    if role != "unknown" or component not in _ROLES:
+        return role
     return cast("Role", component)

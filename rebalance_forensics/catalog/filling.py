@@ -58,7 +58,7 @@ class Filling:
 
     def match(self, groups: Groups, peeled: Peeled) -> Match | None:
         """What the values in the holes tell; None where one of them cannot be read, or they tell too little."""
-        if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.said):
+        if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.fields):
             fields = self._entry.program.filled(groups, self._types)
             return None if fields is None else self.matched(fields, peeled)
         try:
@@ -67,14 +67,14 @@ class Filling:
             return None
 
     def matched(self, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
-        """The same from fields; what a prefix says fills the gaps."""
-        said = peeled.said
-        told = fields
-        if not self._hints.keys().isdisjoint(said):
-            told = {**said, **fields}
-        if "offsets_partition" in said:
-            told = {"partition": said["offsets_partition"], **told}
-        own = self._own(told)
+        """A match from named fields; the prefix fills the gaps."""
+        prefix = peeled.fields
+        all_fields = fields
+        if not self._hints.keys().isdisjoint(prefix):
+            all_fields = {**prefix, **fields}
+        if "offsets_partition" in prefix:
+            all_fields = {"partition": prefix["offsets_partition"], **all_fields}
+        own = self._own(all_fields)
         words: dict[str, FieldValue] | None = None
         if not SPEAKER_FIELDS.isdisjoint(fields):
             names = SPEAKER_FIELDS & fields.keys() - own.keys()
@@ -114,17 +114,17 @@ class Filling:
         return self._match(own, other.get(_GROUP), words, peeled)
 
     def _inside(self, groups: Groups, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> list[FieldValue]:
-        """What stands in the holes, where fields of other names were told inside of them."""
+        """What stands in the holes, where fields of other names stand inside of them."""
         values: list[FieldValue] = [*groups]
         for at, read, hole in self._composites:
             if (text := groups[at]) is None:
                 continue
-            told = read(text)
-            if not isinstance(told, dict):
-                values[at] = told
+            inside = read(text)
+            if not isinstance(inside, dict):
+                values[at] = inside
                 continue
-            values[at] = told.get(hole, text)
-            for name, value in told.items():
+            values[at] = inside.get(hole, text)
+            for name, value in inside.items():
                 hint = self._hints.get(name)
                 if hint is not None and type(value) is hint.exact:
                     own[name] = value
@@ -148,10 +148,10 @@ class Filling:
                 own.pop(name, None)
                 other[name] = value
 
-    def _own(self, told: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
+    def _own(self, fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
         """The event's own fields, typed."""
         own: dict[str, FieldValue] = {}
-        for name, value in told.items():
+        for name, value in fields.items():
             if value is None or (hint := self._hints.get(name)) is None:
                 continue
             if type(value) is hint.exact:
@@ -174,7 +174,7 @@ class Filling:
         if not self._needed <= own.keys():
             return None
         entry = self._entry
-        group = group or peeled.said.get(_GROUP)
+        group = group or peeled.fields.get(_GROUP)
         return Match(
             pattern=entry.pattern,
             event=entry.event,

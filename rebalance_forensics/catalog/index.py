@@ -24,13 +24,13 @@ class Sieve(Generic[T]):
 
     def __init__(self, places: Iterable[Place[T]], everywhere: Container[str] = ()) -> None:
         self.places = sorted(places, key=_order)
-        self._wordless = self.places
+        self._unindexed = self.places
         self._by_word: dict[str, list[Place[T]]] = {}
         if len(self.places) > _FEW:
-            self._wordless = []
+            self._unindexed = []
             for place in self.places:
                 word = _whole_word(place[2], everywhere)
-                (self._by_word.setdefault(word, []) if word else self._wordless).append(place)
+                (self._by_word.setdefault(word, []) if word else self._unindexed).append(place)
 
     def candidates(self, text: str) -> list[T]:
         """What the text may be of, in the order of the index."""
@@ -41,19 +41,19 @@ class Sieve(Generic[T]):
         """One of these is in each text that is of a place found by a word."""
         return self._by_word.keys()
 
-    def wordless(self, text: str) -> list[Place[T]]:
+    def unindexed(self, text: str) -> list[Place[T]]:
         """Of the places that no word finds, those whose needle and lead the text has."""
-        return [place for place in self._wordless if place[2] in text and text.startswith(place[3])]
+        return [place for place in self._unindexed if place[2] in text and text.startswith(place[3])]
 
     def through(self, text: str) -> list[Place[T]]:
         """The places whose needle and lead the text has."""
         if not self._by_word or len(text) > _MANY_WORDS:
             return [place for place in self.places if place[2] in text and text.startswith(place[3])]
-        found = self.wordless(text)
-        said = text.split()
-        if self._by_word.keys().isdisjoint(said):
+        found = self.unindexed(text)
+        words = text.split()
+        if self._by_word.keys().isdisjoint(words):
             return found
-        for word in self._by_word.keys() & set(said):
+        for word in self._by_word.keys() & set(words):
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 

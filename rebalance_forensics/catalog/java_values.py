@@ -137,7 +137,7 @@ def assignment(text: str) -> FieldValue:
 
 
 def plan(text: str) -> FieldValue:
-    """The same as franz-go prints it: `m{orders[0 1], returns[0]}, n{}` (BalancePlan.String)."""
+    """An assignment as franz-go prints it: `m{orders[0 1], returns[0]}, n{}` (BalancePlan.String)."""
     pairs = (part.partition("{") for part in text.split("}"))
     return tuple(sorted((member.strip(", "), partitions(owned)) for member, brace, owned in pairs if brace))
 

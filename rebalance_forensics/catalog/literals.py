@@ -38,11 +38,11 @@ _COMMON = frozenset(
 """Words that lines about anything but groups are made of, too."""
 
 
-def sought_in(literals: Iterable[str]) -> str | None:
+def words_to_search(literals: Iterable[str]) -> str | None:
     """The best words to look for among a template's literals; None where all of them are common."""
     words = tuple(literals)
-    said = words[1:] if words and words[0].startswith("[") else words
-    return _best(said) or _best(words)
+    own = words[1:] if words and words[0].startswith("[") else words
+    return _best(own) or _best(words)
 
 
 def stretches_of(literals: Iterable[str]) -> list[str]:
@@ -51,7 +51,7 @@ def stretches_of(literals: Iterable[str]) -> list[str]:
 
 
 def rare_among(stretches: Iterable[str]) -> list[str]:
-    """Those that may be looked for; the name of a value only where the message has nothing else."""
+    """The words that may be searched for; the name of a value only where the message has nothing else."""
     rare = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
     return [stretch for stretch in rare if not _KEY.fullmatch(stretch)] or rare
 
@@ -66,8 +66,8 @@ def rarity(stretch: str) -> int:
     words = stretch.split()
     rare = sum(len(word) for word in words if _bare(word) not in _COMMON)
     common = sum(len(word) for word in words if _bare(word) in _COMMON)
-    telling = rare >= _RARE_LETTERS or (common >= _COMMON_LETTERS and len(words) > 1)
-    return rare * 4 + common if telling else 0
+    selective = rare >= _RARE_LETTERS or (common >= _COMMON_LETTERS and len(words) > 1)
+    return rare * 4 + common if selective else 0
 
 
 def _bare(word: str) -> str:

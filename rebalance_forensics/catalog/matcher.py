@@ -161,11 +161,11 @@ class Catalog:
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        return Prefilter.of(self.sought(), key=self._key)
+        return Prefilter.of(self.search_words(), key=self._key)
 
-    def sought(self) -> frozenset[str]:
+    def search_words(self) -> frozenset[str]:
         """The words a relevant line has at least one of: of the message, of an exception, or the class that logs it."""
-        words = {entry.sought for entry in self.compiled.entries if entry.sought}
+        words = {entry.search_words for entry in self.compiled.entries if entry.search_words}
         return frozenset(words | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS)
 
     def is_group_class(self, logger_or_component: str) -> bool:
@@ -249,4 +249,6 @@ def _undressed(peeled: Peeled) -> Iterator[Peeled]:
     yield peeled
     if (rest := without_unknown(peeled.bare)) is not None:
         inner = peel(rest)
-        yield Peeled(inner.stages, {**peeled.said, **inner.said}, inner.role or peeled.role, inner.kind or peeled.kind)
+        yield Peeled(
+            inner.stages, {**peeled.fields, **inner.fields}, inner.role or peeled.role, inner.kind or peeled.kind
+        )

@@ -49,7 +49,7 @@ class Pattern(Struct, frozen=True, kw_only=True):
     rejects: tuple[Sample, ...] = ()
 
     def with_templates(self, templates: tuple[Template, ...]) -> Pattern:
-        """The same pattern with only these templates."""
+        """A copy of the pattern with only these templates."""
         return replace(self, templates=templates)
 
 

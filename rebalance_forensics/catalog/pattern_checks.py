@@ -29,19 +29,19 @@ def check(paths: Sequence[Path]) -> list[Problem]:
     loaded = Loaded({**shipped, **asked})
     catalog = loaded.catalog()
     proof = Proof(catalog)
-    mine = [pattern for pattern in loaded.sound if pattern.id in asked]
+    checked = [pattern for pattern in loaded.sound if pattern.id in asked]
     files = set(asked.values())
     problems = [problem for problem in loaded.problems if problem.path in files]
-    problems += [problem for pattern in mine for problem in proof.problems(pattern)]
-    problems += _false_claims(loaded, mine, catalog)
+    problems += [problem for pattern in checked for problem in proof.problems(pattern)]
+    problems += _false_claims(loaded, checked, catalog)
     return sorted(set(problems), key=lambda problem: (str(problem.path), problem.line, problem.sentence))
 
 
-def _false_claims(loaded: Loaded, mine: Sequence[Pattern], catalog: Catalog) -> Iterator[Problem]:
+def _false_claims(loaded: Loaded, checked: Sequence[Pattern], catalog: Catalog) -> Iterator[Problem]:
     """Samples of other patterns that one of these claims, too, alone and beside all others."""
-    paths = {pattern.id: pattern.path for pattern in mine}
+    paths = {pattern.id: pattern.path for pattern in checked}
     fragments = tuple(pattern for pattern in loaded.sound if pattern.fragment and pattern.id not in paths)
-    claimants = Catalog(compile_catalog(PatternSet((*mine, *fragments), loaded.errors)))
+    claimants = Catalog(compile_catalog(PatternSet((*checked, *fragments), loaded.errors)))
     for pattern in loaded.sound:
         if pattern.id in paths or pattern.fragment:
             continue

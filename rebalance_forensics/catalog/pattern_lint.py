@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, coerce, declared
-from rebalance_forensics.catalog.literals import sought_in
+from rebalance_forensics.catalog.literals import words_to_search
 from rebalance_forensics.catalog.pattern import Pattern, Problem, Template
 from rebalance_forensics.catalog.program import IGNORED, Types
 from rebalance_forensics.catalog.template import Part, TemplateError, holes_of, literals_of, parse
@@ -40,7 +40,7 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
         return  # compiling says it
     if pattern.event:
         yield from _unknown_fields(pattern.event, template, parts, types)
-    if pattern.event and sought_in(literals_of(parts)) is None:
+    if pattern.event and words_to_search(literals_of(parts)) is None:
         yield "no words in it are rare enough to look for in a log; spell out more of the message"
 
 

@@ -28,9 +28,9 @@ class Prefilter:
         self._scan = scan
 
     @classmethod
-    def of(cls, sought: Iterable[str], *, key: str | None = None, fast: bool = True) -> Prefilter:
+    def of(cls, search_words: Iterable[str], *, key: str | None = None, fast: bool = True) -> Prefilter:
         """A prefilter for these words: Hyperscan's where it is installed (and `fast`), else our own."""
-        words = _without_contained(sorted({word.encode() for word in sought}, key=len))
+        words = _without_contained(sorted({word.encode() for word in search_words}, key=len))
         if fast and HyperscanScan is not None:
             return cls(_hyperscan(words, key or hashlib.sha256(b"\0".join(words)).hexdigest()[:32]))
         from rebalance_forensics.catalog.word_scan import WordScan  # noqa: PLC0415 - numpy takes a while to import

@@ -28,7 +28,7 @@ class Peeled(Struct, frozen=True, gc=False):
     """A message and its prefixes: `stages` are the message as written and after each peeling, `said` what they say."""
 
     stages: tuple[str, ...]
-    said: Mapping[str, FieldValue]
+    fields: Mapping[str, FieldValue]
     role: Role | None
     kind: str | None
     """What the innermost prefix is: Consumer, GroupCoordinator, stream-thread, task, …"""
@@ -146,19 +146,19 @@ def peel(message: str) -> Peeled:
 
 
 def _peeled_on(message: str, rest: str, outermost: _Found, inner: _Found) -> Peeled:
-    """The same where more than one prefix stands before the message."""
+    """Peel a message that has more than one prefix."""
     stages: list[str] = [message, rest]
     prefixes = [outermost.text]
-    said, role, kind = dict(outermost.words), outermost.role, outermost.kind
+    words, role, kind = dict(outermost.words), outermost.role, outermost.kind
     found: _Found | None = inner
     while found is not None:
-        said |= found.words
+        words |= found.words
         role, kind = found.role or role, found.kind
         prefixes.append(found.text)
         rest = rest[len(found.text) :]
         stages.append(rest)
         found = _first(rest) if len(stages) <= _MOST else None
-    return Peeled(tuple(stages), said, role, kind, tuple(prefixes))
+    return Peeled(tuple(stages), words, role, kind, tuple(prefixes))
 
 
 _CUT_CLIENT = regex.compile(
@@ -173,8 +173,8 @@ def peel_cut(head: str) -> Peeled | None:
     match = _CUT_CLIENT.match(head)
     if match is None:
         return None
-    said = {name: match[name] for name in ("client_id", "instance_id") if match[name]}
-    return Peeled(("",), said, _ROLE_OF_CLIENT[match["kind"]], match["kind"])
+    words = {name: match[name] for name in ("client_id", "instance_id") if match[name]}
+    return Peeled(("",), words, _ROLE_OF_CLIENT[match["kind"]], match["kind"])
 
 
 def without_unknown(message: str) -> str | None:
@@ -228,10 +228,10 @@ def _search(message: str) -> _Found | None:
 
 
 def _words(groups: Mapping[str, str | None]) -> Mapping[str, FieldValue]:
-    said = {name: text for name, text in groups.items() if text is not None and text != "null"}
+    words = {name: text for name, text in groups.items() if text is not None and text != "null"}
     return {
         name: int(text) if name in _INTEGERS else text
-        for name, text in said.items()
+        for name, text in words.items()
         if name not in _INTEGERS or len(text) <= _LONGEST_INTEGER
     }
 
@@ -242,10 +242,10 @@ _WORDS = frozenset(SpeakerWords.__struct_fields__) - {"role"}
 def speaker_of(peeled: Peeled, role: Role, words: Mapping[str, FieldValue] | None = None) -> SpeakerWords:
     """The speaker as prefixes and holes describe it."""
     if words:
-        return _speaker(role, tuple(word for word in {**peeled.said, **words}.items() if word[0] in _WORDS))
+        return _speaker(role, tuple(word for word in {**peeled.fields, **words}.items() if word[0] in _WORDS))
     if (known := peeled.speakers.get(role)) is None:
-        said = tuple(word for word in peeled.said.items() if word[0] in _WORDS)
-        known = peeled.speakers[role] = _speaker(role, said)
+        from_prefix = tuple(word for word in peeled.fields.items() if word[0] in _WORDS)
+        known = peeled.speakers[role] = _speaker(role, from_prefix)
     return known
 
 

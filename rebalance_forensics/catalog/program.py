@@ -123,13 +123,13 @@ class Program:
 
     def _each_alone(self, readers: Sequence[_Reader], groups: Groups) -> dict[str, FieldValue]:
         """The fields where each hole tells one."""
-        told = self.constants.copy()
+        fields = self.constants.copy()
         for (name, read), text in zip(readers, groups, strict=True):
             if text is not None:
                 value = text if read is None else cast("FieldValue", read(text))
                 if name != IGNORED:
-                    told[name] = value
-        return told
+                    fields[name] = value
+        return fields
 
     def _readers_with(self, types: Types) -> tuple[_Reader, ...]:
         """The name of each hole and what reads it, None where its text is its value."""
@@ -187,7 +187,9 @@ def _may_hold(hole: Hole, following: Part, types: Types, *, loosely: bool) -> bo
 
 @cache
 def _holds(source: str, words: str) -> bool:
-    return any(regex.fullmatch(source, f"{around[0]}{words}{around[-1]}") for around in ("xx", "[]", "{}", "()", "00"))
+    return any(
+        regex.fullmatch(source, f"{brackets[0]}{words}{brackets[-1]}") for brackets in ("xx", "[]", "{}", "()", "00")
+    )
 
 
 def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:

@@ -46,10 +46,10 @@ class Rivals:
             if groups[at] in words:
                 return bool(self._sieve.through(text))
         for run in self._runs:
-            said = "".join([part if isinstance(part, str) else groups[part] or "" for part in run])
-            if not self._sieve.words.isdisjoint(said.split()):
+            shown = "".join([part if isinstance(part, str) else groups[part] or "" for part in run])
+            if not self._sieve.words.isdisjoint(shown.split()):
                 return bool(self._sieve.through(text))
-        return bool(self._sieve.wordless(text))
+        return bool(self._sieve.unindexed(text))
 
     def _take(self, run: Run, kinds: Sequence[str], types: Types) -> None:
         """Note what is asked of a run; of one value that is one word only whether it is one of a few."""

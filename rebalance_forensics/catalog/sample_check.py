@@ -116,7 +116,7 @@ def _differences(match: Match, sample: Sample) -> Iterator[str]:
     if match.event is None and sample.fields is None:
         return
     hints = declared(match.event) if match.event else {}
-    spoken = peel(clean(sample.message)).said
+    spoken = peel(clean(sample.message)).fields
     wanted = _wanted(sample)
     unsaid = defaults(match.event) if match.event else {}
     for name, value in wanted.items():
@@ -129,9 +129,9 @@ def _differences(match: Match, sample: Sample) -> Iterator[str]:
         found = unsaid.get(name) if found is None else found
         if found != expected:
             yield f"{name} is {_value(found)}, not {_value(expected)}"
-    said = spoken.keys() | ({"partition"} if "offsets_partition" in spoken else set())
+    from_prefix = spoken.keys() | ({"partition"} if "offsets_partition" in spoken else set())
     for name, value in match.fields.items():
-        if name not in wanted and name not in said and value not in (None, unsaid.get(name)):
+        if name not in wanted and name not in from_prefix and value not in (None, unsaid.get(name)):
             yield f"it yields {name}: {_value(value)}, too; add it to fields:"
     if match.group is not None and "group" not in wanted and "group" not in spoken:
         yield f"it yields group: {match.group}, too; add it to fields:"

@@ -43,5 +43,5 @@ def client_states(text: str) -> dict[str, FieldValue]:
 
 
 def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
-    held = ((process, kind.search(state)) for process, state in states)
-    return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in held))
+    matches = ((process, kind.search(state)) for process, state in states)
+    return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in matches))

@@ -74,18 +74,18 @@ def _resolved(directories: Sequence[Path]) -> tuple[str, ...]:
 
 def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = False) -> Analysis:
     """Analyze, with a progress bar on a terminal; name what could not be read."""
-    from rebalance_forensics.pipeline.run import analyze_keeping  # noqa: PLC0415
+    from rebalance_forensics.pipeline.run import analyze_with_events  # noqa: PLC0415
 
     options = _with_engine(paths, options)
     with _progress() as progress:
-        analysis = analyze_keeping(paths, options, keep_events=keep_events, progress=progress)
+        analysis = analyze_with_events(paths, options, keep_events=keep_events, progress=progress)
     warn_all(
-        error if one.path in error else f"{one.path}: {error}" for one in analysis.report.inputs for error in one.errors
+        error if log.path in error else f"{log.path}: {error}" for log in analysis.report.inputs for error in log.errors
     )
     warn_all(_left_out(analysis.plan.reports))
     warn_all(_failed(analysis.failures))
     warn_all(_broken_off(analysis))
-    warn_all(_in_vain(options, analysis.report))
+    warn_all(_unmatched_options(options, analysis.report))
     return analysis
 
 
@@ -113,20 +113,20 @@ def _broken_off(analysis: Analysis) -> Iterator[str]:
 
 
 def _left_out(reports: Sequence[str]) -> Iterator[str]:
-    told = "written by an earlier run of this program, so not read as"
+    reason = "written by an earlier run of this program, so not read as"
     if len(reports) == 1:
-        yield f"{reports[0]}: {told} a log."
+        yield f"{reports[0]}: {reason} a log."
     elif reports:
-        yield f"{reports[0]} and {len(reports) - 1} more: {told} logs."
+        yield f"{reports[0]} and {len(reports) - 1} more: {reason} logs."
 
 
-def _in_vain(options: AnalyzeOptions, report: Report) -> Iterator[str]:
+def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
     """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
     from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
     from rebalance_forensics.report.times import utc  # noqa: PLC0415
 
-    first = min((one.first for one in report.inputs if one.first is not None), default=None)
-    last = max((one.last for one in report.inputs if one.last is not None), default=None)
+    first = min((log.first for log in report.inputs if log.first is not None), default=None)
+    last = max((log.last for log in report.inputs if log.last is not None), default=None)
     since = options.since.resolve(last) if options.since else None
     until = options.until.resolve(last) if options.until else None
     if since is not None and until is not None and since >= until:
@@ -138,23 +138,23 @@ def _in_vain(options: AnalyzeOptions, report: Report) -> Iterator[str]:
     yield from (
         f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"
         for name, zone in options.zones.by_host
-        if not any(name in (one.host, one.path, *one.path.split("/")) for one in report.inputs)
+        if not any(name in (log.host, log.path, *log.path.split("/")) for log in report.inputs)
     )
 
 
 def _hosts(report: Report) -> Iterator[str]:
-    return (one.host for one in report.inputs if one.host)
+    return (log.host for log in report.inputs if log.host)
 
 
 def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
     """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
     report = analysis.report
-    if analysis.failures or any(one.errors for one in report.inputs) or any(gap.is_defect for gap in report.gaps):
+    if analysis.failures or any(log.errors for log in report.inputs) or any(gap.is_defect for gap in report.gaps):
         return PARTIAL
     if fail_on is None:
         return OK
     bad = {name.value for name in _SEVERITIES[_SEVERITIES.index(fail_on) :]}
-    return FOUND if any(one.severity in bad for one in report.kept_incidents.outlines) else OK
+    return FOUND if any(incident.severity in bad for incident in report.lazy_incidents.outlines) else OK
 
 
 @contextmanager
@@ -182,8 +182,8 @@ def _progress() -> Iterator[Progress]:
 def _failed(failures: Iterable[Failure]) -> Iterator[str]:
     """Each defect once; it may well meet every group."""
     found: dict[str, list[Failure]] = {}
-    for one in failures:
-        found.setdefault(one.error, []).append(one)
+    for failure in failures:
+        found.setdefault(failure.error, []).append(failure)
     for first, *others in found.values():
         alike = f" ({len(others):,} more for the same reason)" if others else ""
         yield f"{first.what}{alike}; {ASK}."

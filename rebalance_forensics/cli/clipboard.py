@@ -35,8 +35,8 @@ def clipboard_file() -> str:
             file = scratch.directory() / "clipboard.txt"
             file.write_bytes(done.stdout)
             return str(file)
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        reasons.append(f"{Path(program).name}: {said or 'no text in the clipboard'}")
+        problem = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        reasons.append(f"{Path(program).name}: {problem or 'no text in the clipboard'}")
     if reasons:
         raise InputError(f"the clipboard could not be read ({'; '.join(reasons)}); pipe the text to `analyze -`.")
     raise InputError(

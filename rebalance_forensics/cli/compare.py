@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
-from rebalance_forensics.cli.incident_choice import incident_in, parted
+from rebalance_forensics.cli.incident_choice import incident_in, split_incident_id
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 
@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Show what differs between two inputs or two incidents."""
     options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
-    inputs = dict.fromkeys(parted(side)[0] for side in (a, b))
+    inputs = dict.fromkeys(split_incident_id(side)[0] for side in (a, b))
     analyses = {path: run([path], options) for path in inputs}
     reports = {path: analysis.report for path, analysis in analyses.items()}
     say(_compared(_side(a, reports), _side(b, reports), _titles(a, b)))
@@ -54,6 +54,6 @@ def _titles(a: str, b: str) -> tuple[str, str]:
 
 
 def _side(text: str, reports: dict[str, Report]) -> Report | Incident:
-    path, incident_id = parted(text)
+    path, incident_id = split_incident_id(text)
     report = reports[path]
     return report if incident_id is None else incident_in(report, path, incident_id)

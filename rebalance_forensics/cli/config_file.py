@@ -64,7 +64,7 @@ def defaults_from(path: Path | None) -> dict[str, Any]:
         raise InputError(f"{path}: outputs is a table; write [outputs] and the files below it.")
     shared = _checked(path, found, SETTINGS)
     if "patterns" in shared:
-        shared["patterns"] = [str(path.parent / Path(one).expanduser()) for one in shared["patterns"]]
+        shared["patterns"] = [str(path.parent / Path(directory).expanduser()) for directory in shared["patterns"]]
     # The logs of the demo are ours: of a user's settings only those of the machine are its own.
     machine = {name: value for name, value in shared.items() if name in DEMO}
     return dict.fromkeys(COMMANDS, shared) | {
@@ -80,7 +80,7 @@ def _checked(path: Path, found: Mapping[str, Any], known: Mapping[str, tuple[str
             raise InputError(f"{path}: {name} is no setting; {did_you_mean(name, known, 'settings')}")
         parameter, kind = known[name]
         texts = value if isinstance(value, list) else ()
-        if not isinstance(value, kind) or not all(isinstance(one, str) for one in texts):
+        if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{path}: {name} must be {KINDS[kind]}.")
         checked[parameter] = value
     return checked

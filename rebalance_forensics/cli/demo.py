@@ -73,4 +73,4 @@ def _sample(logs: Path, name: str) -> Path:
 
 
 def _names(logs: Path) -> list[str]:
-    return sorted(one.name for one in logs.iterdir() if one.is_dir())
+    return sorted(sample.name for sample in logs.iterdir() if sample.is_dir())

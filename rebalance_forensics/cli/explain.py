@@ -10,8 +10,8 @@ import typer
 
 from rebalance_forensics.cli.analysis_run import catalog_with, exit_code, options_of, run
 from rebalance_forensics.cli.completion import causes
-from rebalance_forensics.cli.explaining_lines import line_explained
-from rebalance_forensics.cli.incident_choice import incident_in, parted
+from rebalance_forensics.cli.incident_choice import incident_in, split_incident_id
+from rebalance_forensics.cli.line_explanation import line_explained
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.pipeline.refusals import InputError
@@ -54,7 +54,7 @@ def explain(
     """
     if (not cause) == (line is None):
         raise InputError(f"explain takes a cause, LOGS#INCIDENT-ID or --line; causes: {', '.join(_causes())}.")
-    path, incident_id = parted(cause[0]) if cause and len(cause) == 1 else ("", None)
+    path, incident_id = split_incident_id(cause[0]) if cause and len(cause) == 1 else ("", None)
     if incident_id is not None:
         analysis = run([path], options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home))
         say(_judged(incident_in(analysis.report, path, incident_id)))
@@ -122,15 +122,15 @@ def _follow_up(name: str) -> Explanation:
     from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
-    told = FOLLOW_UPS[name]
+    followup = FOLLOW_UPS[name]
     return Explanation(
         cause=f"{name} (a follow-up)",
-        summary=told.summary,
-        mechanism=told.mechanism,
-        remedy=told.remedy,
-        settings=_settings(told.settings),
-        references=_kips(told.kips),
-        where=_where(told.kips),
+        summary=followup.summary,
+        mechanism=followup.mechanism,
+        remedy=followup.remedy,
+        settings=_settings(followup.settings),
+        references=_kips(followup.kips),
+        where=_where(followup.kips),
     )
 
 

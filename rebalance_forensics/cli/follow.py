@@ -41,13 +41,13 @@ def follow(
 
     def show(analysis: Analysis) -> None:
         shown = write(analysis)
-        changed = [one for one in analysis.report.incidents if states.get(one.id) != _state(one)]
-        states.update({one.id: _state(one) for one in changed})
-        warn_all(error for one in analysis.report.inputs for error in one.errors)
+        changed = [incident for incident in analysis.report.incidents if states.get(incident.id) != _state(incident)]
+        states.update({incident.id: _state(incident) for incident in changed})
+        warn_all(error for log in analysis.report.inputs for error in log.errors)
         codes.append(exit_code(shown, fail_on))
         if changed and rendered is not None:
             try:
-                text = rendered(_only(shown.report, {one.id for one in changed}))
+                text = rendered(_only(shown.report, {incident.id for incident in changed}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be told
                 warn(f"{sentence('an incident could not be printed', error)}.")
                 codes[-1] = PARTIAL
@@ -69,8 +69,8 @@ def _state(incident: Incident) -> State:
 def _only(report: Report, ids: set[str]) -> Report:
     from msgspec.structs import replace  # noqa: PLC0415 - `--help` needs none
 
-    incidents = tuple(one for one in report.incidents if one.id in ids)
-    groups = {(one.cluster, one.group) for one in incidents}
+    incidents = tuple(incident for incident in report.incidents if incident.id in ids)
+    groups = {(incident.cluster, incident.group) for incident in incidents}
     return replace(
         report,
         incidents=incidents,

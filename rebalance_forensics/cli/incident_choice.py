@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.report.model import Report
 
 
-def parted(text: str) -> tuple[str, str | None]:
+def split_incident_id(text: str) -> tuple[str, str | None]:
     """The logs and the incident's id, None without one; a file may have a # in its name."""
     path, hash_sign, incident_id = text.rpartition("#")
     return (path, incident_id) if hash_sign and not Path(text).exists() else (text, None)

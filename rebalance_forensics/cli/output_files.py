@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rebalance_forensics.cli.outcomes import say, warn
-from rebalance_forensics.defects import ASK, DefectError, told
+from rebalance_forensics.defects import ASK, DefectError, describe
 from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
@@ -161,7 +161,7 @@ def _render(path: Path, mode: int | None, render: Callable[[Report], Iterable[st
 
 def _unwritten(name: str, error: Exception) -> Gap:
     return Gap(
-        what=f"{name} could not be written: {told(error)}",
+        what=f"{name} could not be written: {describe(error)}",
         started_at=None,
         ended_at=None,
         consequence=f"the other outputs are whole; {ASK}",
@@ -189,7 +189,7 @@ def _check(target: Path) -> None:
 
 def _check_permission(target: Path, place: Path) -> None:
     """A directory that is not there yet is made in the nearest that is."""
-    nearest = next(one for one in (place, *place.absolute().parents) if one.exists())
+    nearest = next(directory for directory in (place, *place.absolute().parents) if directory.exists())
     if not os.access(nearest, os.W_OK):
         raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
 

@@ -39,7 +39,7 @@ app = typer.Typer(
 )
 
 
-def _tell_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call it
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call it
     if asked:
         say(f"{NAME} {__version__}\n")
         leave(OK)
@@ -58,7 +58,7 @@ def root(
         ),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
@@ -108,7 +108,9 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     # Typer's own options edit the user's files; `completion` prints what there is to add.
-    command.params = [one for one in command.params if one.name not in ("install_completion", "show_completion")]
+    command.params = [
+        parameter for parameter in command.params if parameter.name not in ("install_completion", "show_completion")
+    ]
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
     except KeyboardInterrupt:
@@ -161,9 +163,9 @@ def _wrong_usage(error: Exception) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
-    told = getattr(error, "format_message", str)
+    message_of = getattr(error, "format_message", str)
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
-    sentence = told().rstrip(".").replace("Value error, ", "")
+    sentence = message_of().rstrip(".").replace("Value error, ", "")
     warn(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {command} --help.")
     return REFUSED

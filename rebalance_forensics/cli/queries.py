@@ -51,7 +51,7 @@ def timeline(
     histories = [history for history in report.groups if history.group == group]
     if not histories:
         refuse_unknown_group(group, [history.group for history in report.groups])
-    laid_out = (render_timeline(one, width=width(), color=colored(), verbosity=verbose) for one in histories)
+    laid_out = (render_timeline(history, width=width(), color=colored(), verbosity=verbose) for history in histories)
     say("\n".join(laid_out))
     leave(exit_code(analysis))
 

@@ -18,7 +18,7 @@ Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "s
 
 
 class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Who wrote a line: what its log prefix, its thread and its file say.
+    """The writer of a line, from its log prefix, its thread and its file.
 
     `broker` is the broker's id (`[GroupCoordinator id=1 …]`), `client_id` and `instance_id` come from
     `[Consumer instanceId=…, clientId=…, groupId=…]`, `thread` is a Streams thread or the layout's thread,

@@ -1,4 +1,4 @@
-"""Who coordinates: elections, loading, loss and discovery of the coordinator, the offsets topic."""
+"""The coordinator: elections, loading, loss and discovery; the offsets topic."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from rebalance_forensics.job.table_formats import SparkTables, publish
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.spark.jvm_launch import telling_of_lost_java
+from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.output_files import OutputError, write_whole
 
@@ -55,7 +55,7 @@ def _main(arguments: Sequence[str], voice: Voice) -> int:
     check(asked.options)
     voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
     with (
-        telling_of_lost_java(),
+        reporting_lost_jvm(),
         engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine,
     ):
         return _run_on(engine, asked, voice)
@@ -116,8 +116,8 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
-    for told in (*outcome.errors, *outcome.notes):
-        voice.say("WARN", told)
+    for defect in (*outcome.errors, *outcome.notes):
+        voice.say("WARN", defect)
     for failure in outcome.failures:
         voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
     store = options.store
@@ -129,10 +129,10 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
     if options.metrics:
         place = Path(options.metrics)
         # Counts and names only, and whoever collects them is another user.
-        told = f"{place} could not be written"
-        _attempt(outcome, told, lambda: write_whole(place, prometheus(outcome), 0o644))
-    for told in outcome.defects:
-        voice.say("ERROR", told)
+        defect = f"{place} could not be written"
+        _attempt(outcome, defect, lambda: write_whole(place, prometheus(outcome), 0o644))
+    for defect in outcome.defects:
+        voice.say("ERROR", defect)
 
 
 def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:

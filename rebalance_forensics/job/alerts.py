@@ -53,8 +53,8 @@ class Webhook:
         return hashed(self.kind, self.url, self.key)
 
     @property
-    def knows_repeats(self) -> bool:
-        """Whether it can tell that it is told something twice."""
+    def deduplicates(self) -> bool:
+        """Whether the receiver drops a repeated message, as PagerDuty does by dedup_key."""
         return self.kind == "pagerduty"
 
 
@@ -84,11 +84,13 @@ def outbox_text(
     """
     messages: list[dict[str, Any]] = []
     spoiled: list[str] = []
-    for case, one in ((each, one) for each in cases for one in each.incidents if one.severity in severities):
+    for case, incident in (
+        (each, candidate) for each in cases for candidate in each.incidents if candidate.severity in severities
+    ):
         try:
-            messages.append(_message(case, one, page_of(one)))
+            messages.append(_message(case, incident, page_of(incident)))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
-            spoiled.append(defects.sentence(f"the message about incident {one.id} could not be written", error))
+            spoiled.append(defects.sentence(f"the message about incident {incident.id} could not be written", error))
     return json.dumps(messages, sort_keys=True), spoiled
 
 
@@ -102,13 +104,13 @@ def report_of(case: GroupCase, incident: Incident) -> Report:
 def _message(case: GroupCase, incident: Incident, page: str | None) -> dict[str, Any]:
     report = replace(report_of(case, incident), page=page)
     state = state_of(incident)
-    told = json.loads(to_json(report))["incidents"][0]
+    document = json.loads(to_json(report))["incidents"][0]
     return {
         "id": incident.id,
         "state": state,
         "slack": [slack.export(report)],
         "pagerduty": pagerduty.export(report).splitlines(),
-        "generic": [json.dumps({"dedup_key": incident.id, "state": state, "incident": told}, sort_keys=True)],
+        "generic": [json.dumps({"dedup_key": incident.id, "state": state, "incident": document}, sort_keys=True)],
     }
 
 
@@ -123,7 +125,7 @@ def deliver(
             continue
         with undamaged(store.uri, waiting):
             messages = json.loads(store.read(waiting))
-        failed = [p for hook in webhooks for p in _tell(store, hook, messages, pauses_s, timeout_s)]
+        failed = [p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)]
         problems.extend(problem.what for problem in failed)
         if not any(problem.waits for problem in failed):
             store.delete_tree(f"{OUTBOX}/{run}")
@@ -138,7 +140,7 @@ class _Problem:
     waits: bool
 
 
-def _tell(
+def _send(
     store: Store, hook: Webhook, messages: Sequence[dict[str, Any]], pauses_s: Sequence[float], timeout_s: float
 ) -> Iterator[_Problem]:
     for message in messages:
@@ -146,9 +148,9 @@ def _tell(
         if store.kind(mark) == "file":
             continue
         asked = f"{mark}.asked"
-        if store.kind(asked) == "file" and not hook.knows_repeats:
-            told = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it told of it."
-            yield _Problem(told, waits=False)
+        if store.kind(asked) == "file" and not hook.deduplicates:
+            warning = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it told of it."
+            yield _Problem(warning, waits=False)
             store.write(mark, b"")
             continue
         store.write(asked, b"")
@@ -157,10 +159,10 @@ def _tell(
             if problem:
                 store.delete(asked)
                 # Whoever does not answer one message will not answer the next hundred either.
-                told = (
+                warning = (
                     f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
                 )
-                yield _Problem(told, waits=True)
+                yield _Problem(warning, waits=True)
                 return
         store.write(mark, b"")
         store.delete(asked)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from rebalance_forensics.job.alerts import webhook_of
 from rebalance_forensics.job.options import HOUR_MS, JobOptions
 from rebalance_forensics.job.settings import SETTINGS
-from rebalance_forensics.job.settings_file import Told, from_file
+from rebalance_forensics.job.settings_file import FileSettings, from_file
 from rebalance_forensics.pipeline.inputs.log_tables import columns_of
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
@@ -57,10 +57,10 @@ def parse(arguments: Sequence[str]) -> Invocation:
     """All settings, checked."""
     given = vars(_parser().parse_args(arguments))
     config = given.pop("config")
-    told = from_file(Path(config)) if config else Told({})
+    settings = from_file(Path(config)) if config else FileSettings({})
     typed = {name.replace("_", "-"): value for name, value in given.items() if value not in (None, [], False)}
-    places = {name: place for name, place in told.places.items() if name not in typed}
-    return _invocation(_Settings(Told({**told.values, **typed}, places)))
+    places = {name: place for name, place in settings.places.items() if name not in typed}
+    return _invocation(_Settings(FileSettings({**settings.values, **typed}, places)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,73 +96,75 @@ def _count(text: str) -> int:
 class _Settings:
     """Settings by name; what is wrong with one is said with its place in the file."""
 
-    told: Told
+    given: FileSettings
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as TOML has it
-        return self.told.values.get(name, default)
+        return self.given.values.get(name, default)
 
     def read(self, name: str, read: Callable[[Any], T], default: Any = None) -> T:  # noqa: ANN401
         try:
             return read(self.get(name, default))
         except InputError as refusal:
-            raise InputError(f"{self.told.places.get(name, '')}{refusal}") from refusal
+            raise InputError(f"{self.given.places.get(name, '')}{refusal}") from refusal
 
 
-def _invocation(told: _Settings) -> Invocation:
+def _invocation(settings: _Settings) -> Invocation:
     for name in ("input", "output"):
-        if not told.get(name):
+        if not settings.get(name):
             raise InputError(f"--{name} is missing; see rebalance-forensics job --help.")
-    _refuse_contradictions(told)
+    _refuse_contradictions(settings)
     reading = AnalyzeOptions(
-        zones=told.read("tz", zone_rules, ()),
-        cluster=told.get("cluster"),
-        cluster_per_directory=told.get("cluster-per-directory", False),
-        patterns=tuple(str(Path(directory).resolve()) for directory in told.get("patterns", ())),
-        limits=Limits.of(told.get("unpack-ratio", USUAL_RATIO)),
+        zones=settings.read("tz", zone_rules, ()),
+        cluster=settings.get("cluster"),
+        cluster_per_directory=settings.get("cluster-per-directory", False),
+        patterns=tuple(str(Path(directory).resolve()) for directory in settings.get("patterns", ())),
+        limits=Limits.of(settings.get("unpack-ratio", USUAL_RATIO)),
     )
     options = JobOptions(
-        inputs=tuple(told.get("input")),
-        output=told.get("output"),
-        columns=told.read("column", columns_of, ()),
-        since=told.read("since", _moment),
-        until=told.read("until", _moment),
+        inputs=tuple(settings.get("input")),
+        output=settings.get("output"),
+        columns=settings.read("column", columns_of, ()),
+        since=settings.read("since", _moment),
+        until=settings.read("until", _moment),
         reading=reading,
-        table_format=told.get("table-format", "parquet"),
-        catalog=told.get("catalog"),
-        lookback_ms=told.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
-        lookahead_ms=told.read("lookahead", _distance, f"{2 * HOUR_MS}ms"),
-        stream=told.get("stream"),
-        every_ms=told.read("every", _distance, "10s"),
-        checkpoint=told.get("checkpoint"),
-        tasks=told.get("tasks"),
-        fail_on=told.get("fail-on"),
-        reports_from=told.get("reports"),
-        link=told.read("link", lambda text: text and address_of("--link", text)),
-        webhooks=told.read("webhook", _webhooks, ()),
-        alert_from=told.get("alert-from", "critical"),
-        metrics=told.get("metrics"),
-        output_mode=told.read("output-mode", lambda text: mode_of("--output-mode", text), "600"),
-        wait_ms=told.read("wait", _distance, "5m"),
-        lease_ms=told.read("lease", _lease, "60s"),
+        table_format=settings.get("table-format", "parquet"),
+        catalog=settings.get("catalog"),
+        lookback_ms=settings.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
+        lookahead_ms=settings.read("lookahead", _distance, f"{2 * HOUR_MS}ms"),
+        stream=settings.get("stream"),
+        every_ms=settings.read("every", _distance, "10s"),
+        checkpoint=settings.get("checkpoint"),
+        tasks=settings.get("tasks"),
+        fail_on=settings.get("fail-on"),
+        reports_from=settings.get("reports"),
+        link=settings.read("link", lambda text: text and address_of("--link", text)),
+        webhooks=settings.read("webhook", _webhooks, ()),
+        alert_from=settings.get("alert-from", "critical"),
+        metrics=settings.get("metrics"),
+        output_mode=settings.read("output-mode", lambda text: mode_of("--output-mode", text), "600"),
+        wait_ms=settings.read("wait", _distance, "5m"),
+        lease_ms=settings.read("lease", _lease, "60s"),
     )
     return Invocation(
         options=options,
-        engine=told.get("engine", "spark"),
-        java_home=told.get("java-home"),
-        log=told.get("log", "text"),
+        engine=settings.get("engine", "spark"),
+        java_home=settings.get("java-home"),
+        log=settings.get("log", "text"),
     )
 
 
-def _refuse_contradictions(told: _Settings) -> None:
-    alone = told.get("engine") == "local"
-    spark_tables = told.get("table-format", "parquet") != "parquet"
+def _refuse_contradictions(settings: _Settings) -> None:
+    alone = settings.get("engine") == "local"
+    spark_tables = settings.get("table-format", "parquet") != "parquet"
     if alone and spark_tables:
-        raise InputError(f"--table-format {told.get('table-format')} is written by Spark; leave out --engine local.")
-    if alone and told.get("stream"):
+        raise InputError(
+            f"--table-format {settings.get('table-format')} is written by Spark; leave out --engine local."
+        )
+    if alone and settings.get("stream"):
         raise InputError("--stream is followed by Spark; leave out --engine local.")
-    if told.get("stream") and told.get("column"):
+    if settings.get("stream") and settings.get("column"):
         raise InputError("--stream follows files; leave out --column, or run without --stream on a schedule.")
-    if told.get("catalog") and not spark_tables:
+    if settings.get("catalog") and not spark_tables:
         raise InputError("--catalog names Delta or Iceberg tables; add --table-format delta or iceberg.")
 
 

@@ -44,7 +44,7 @@ class Ledger:
     """The entries there were, those that go and those that come."""
 
     known: list[Entry] = field(default_factory=list)
-    gone: list[Entry] = field(default_factory=list)
+    removed: list[Entry] = field(default_factory=list)
     added: list[Entry] = field(default_factory=list)
     grown: set[str] = field(default_factory=set)
     """Paths of files with more at their end and nothing else new."""
@@ -63,13 +63,13 @@ class Ledger:
 
     @property
     def entries(self) -> list[Entry]:
-        """Those there are by now."""
-        left = {id(entry) for entry in self.gone}
+        """The entries after this run: known ones that were not removed, and new ones."""
+        left = {id(entry) for entry in self.removed}
         return [entry for entry in (*self.known, *self.added) if id(entry) not in left]
 
     def write(self, writer: PartWriter, journal: Journal, work: str) -> None:
         """Write the partitions that change."""
-        touched = {(entry.day, entry.cluster) for entry in (*self.gone, *self.added)}
+        touched = {(entry.day, entry.cluster) for entry in (*self.removed, *self.added)}
         for entry in sorted(self.entries, key=lambda e: (e.path, e.file_id)):
             if (entry.day, entry.cluster) in touched:
                 writer.add(INPUTS.name, entry.day, entry.cluster, entry.cells)
@@ -107,7 +107,7 @@ def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, know
             ledger.added.append(entry)
             if former is not None and file.path not in found.again and only_grew(former.cells, cells):
                 ledger.grown.add(file.path)
-    ledger.gone.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
+    ledger.removed.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])
     ledger.added.extend(now for _, now in found.noted)
     ledger.dropped = found.dropped
     for path in sorted(found.current.keys() - ledger.scanned):
@@ -125,11 +125,11 @@ def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) 
     failed = dict([*known.listing.errors, *looked.errors])
     days = {path: known.listing.age_of(path) // DAY_MS for path in failed}
     noted = {e.path: e for e in ledger.known if _was_unread(e)}
-    gone = {id(entry) for entry in ledger.gone}
+    removed = {id(entry) for entry in ledger.removed}
     for path, entry in noted.items():
         same = path in failed and (entry.day, entry.cells["errors"]) == (days[path], [failed[path]])
-        if not same and id(entry) not in gone:
-            ledger.gone.append(entry)
+        if not same and id(entry) not in removed:
+            ledger.removed.append(entry)
     for path, sentence in failed.items():
         if path not in noted or (noted[path].day, noted[path].cells["errors"]) != (days[path], [sentence]):
             ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), days[path]))

@@ -21,8 +21,8 @@ class Voice:
         """One message; as text only warnings and errors are worth a line."""
         if self.form == "json":
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            told = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
-            sys.stderr.write(json.dumps(told, default=str) + "\n")
+            entry = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
+            sys.stderr.write(json.dumps(entry, default=str) + "\n")
         elif level != "INFO":
             harmless = "\n".join(map(printable, sentence.split("\n")))
             sys.stderr.write(f"rebalance-forensics: {harmless}\n")

@@ -45,7 +45,7 @@ from rebalance_forensics.pipeline.line_numbers import SplitLines
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.report_assembly import seen_together
+from rebalance_forensics.pipeline.report_assembly import relate_incidents
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
@@ -84,8 +84,8 @@ def run_job(
 ) -> Outcome:
     """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
     store = check(options)
-    with nullcontext(tenure) if tenure else holding(options) as held:
-        return _run_alone(options, engine, ahead, store, held)
+    with nullcontext(tenure) if tenure else holding(options) as tenured:
+        return _run_alone(options, engine, ahead, store, tenured)
 
 
 def _run_alone(
@@ -101,7 +101,7 @@ def _run_alone(
     )  # fmt: skip
     with writing(store, _AS_THEY_WERE):
         try:
-            with ahead.held() if ahead else nullcontext():
+            with ahead.persisted() if ahead else nullcontext():
                 return _run(run, before, ahead)
         except BaseException:
             if not tenure.is_lost:
@@ -184,11 +184,13 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
         days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
         first_shard=shards[0],
     )  # fmt: skip
-    told = run.engine.investigate(deal, what)
-    put_all(run.journal, run.work, [text for what_, text in told if what_ == "file"])
-    outcome.defects = list(dict.fromkeys(text for what_, text in told if what_ == "defect"))
-    outcome.cases = _seen_together((object_of(GroupCase, text) for what_, text in told if what_ == "case"), outcome)
-    outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in told if what_ == "failure"))
+    answers = run.engine.investigate(deal, what)
+    put_all(run.journal, run.work, [text for what_, text in answers if what_ == "file"])
+    outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
+    outcome.cases = _relate_incidents(
+        (object_of(GroupCase, text) for what_, text in answers if what_ == "case"), outcome
+    )
+    outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in answers if what_ == "failure"))
     return outcome
 
 
@@ -198,8 +200,8 @@ def _directories(store: Store, table: Table, days: Sequence[int], scope: str) ->
 
 
 def _portions(files: Sequence[str], tasks: int) -> tuple[tuple[str, ...], ...]:
-    hands = min(tasks, len(files))
-    return tuple(tuple(files[hand::hands]) for hand in range(hands))
+    portions = min(tasks, len(files))
+    return tuple(tuple(files[hand::portions]) for hand in range(portions))
 
 
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
@@ -208,13 +210,13 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
     return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
-def _seen_together(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
+def _relate_incidents(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
     """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
     by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
     found: list[GroupCase] = []
     for _, of_date in by_date:
         together = list(of_date)
-        relations, gaps = seen_together(together)
+        relations, gaps = relate_incidents(together)
         outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
         found += (related(case, relations) for case in together)
     return found
@@ -233,8 +235,8 @@ def _write_findings(run: Run, outcome: Outcome) -> None:
             try:
                 row, findings = incident_row(incident), [*finding_rows(incident)]
             except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
-                told = f"incident {incident.id} of group {incident.group} could not be written"
-                outcome.defects.append(defects.sentence(told, error))
+                problem = f"incident {incident.id} of group {incident.group} could not be written"
+                outcome.defects.append(defects.sentence(problem, error))
                 continue
             writer.add(INCIDENTS.name, day, incident.cluster, row)
             for finding in findings:

@@ -29,7 +29,7 @@ def losses_of(stock: Stock, kin: Kinship) -> Losses:
     lost = set[Partition]()
     for partition in sorted(lost_events(stock)):
         there = {path for path in kin.identities if _may_tell(kin, path, partition)}
-        if there and not any(_tells(entry, partition) for entry in kin.gone):
+        if there and not any(_tells(entry, partition) for entry in kin.removed):
             found.again |= there & kin.current.keys()
             found.notes.append(_note("events", partition, "they are read again from the logs"))
         else:

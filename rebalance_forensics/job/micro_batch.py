@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listing
 from rebalance_forensics.pipeline.inputs.log_streams import PART, Part
 from rebalance_forensics.pipeline.inputs.sights import read_as
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.inputs.task_messages import TOLD, Told, told_in
+from rebalance_forensics.pipeline.inputs.task_messages import MESSAGES, TaskMessages, messages_in
 from rebalance_forensics.pipeline.schemas import Kind, spark_schema
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ReadAhead:
     batch: DataFrame
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def persisted(self) -> Iterator[None]:
         """Keep the rows while a run works with them."""
         self.batch.persist()
         try:
@@ -46,25 +46,25 @@ class ReadAhead:
         )
         return {part.path: part for part in (Part(**json.loads(row.payload)) for row in rows)}
 
-    def told(self, paths: Collection[str], store: Store, work: str) -> Told:
+    def scanned(self, paths: Collection[str], store: Store, work: str) -> TaskMessages:
         """The events of some files into waiting files, their counts to the driver."""
         wanted = frozenset(paths)
 
         def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return keep_events((_of_paths(batch, wanted) for batch in batches), store, work, unnamed)
 
-        return told_in(self.batch.mapInArrow(keep, spark_schema(TOLD)).toArrow().to_batches())
+        return messages_in(self.batch.mapInArrow(keep, spark_schema(MESSAGES)).toArrow().to_batches())
 
 
 def _of_paths(batch: pa.RecordBatch, wanted: Collection[str]) -> pa.RecordBatch:
-    here = [
+    wanted_rows = [
         path in wanted and event != PART
         for path, event in zip(batch["path"].to_pylist(), batch["event"].to_pylist(), strict=True)
     ]
-    return batch.filter(pa.array(here, pa.bool_()))
+    return batch.filter(pa.array(wanted_rows, pa.bool_()))
 
 
-def as_it_was(listing: Listing, parts: Mapping[str, Part]) -> None:
+def end_where_stream_stopped(listing: Listing, parts: Mapping[str, Part]) -> None:
     """Let a log that has grown since end where the stream stopped: the rest is for the next batch."""
     listing.files = [
         replace(file, size=part.end) if (part := parts.get(file.path)) and part.end < file.size else file
@@ -72,7 +72,7 @@ def as_it_was(listing: Listing, parts: Mapping[str, Part]) -> None:
     ]
 
 
-def fitting(parts: Mapping[str, Part], plan: ScanPlan) -> set[str]:
+def fully_read(parts: Mapping[str, Part], plan: ScanPlan) -> set[str]:
     """The files whose part is just what this run would read of them, in the way in which it would."""
     begins = plan.forgotten_from
     return {

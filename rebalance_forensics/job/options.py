@@ -57,6 +57,6 @@ class JobOptions:
 
     @property
     def scope(self) -> str:
-        """Whose partitions the run may touch: one cluster's, or with a cluster a directory or row those of all."""
+        """Partitions that the run may touch: of one cluster, or of all with a cluster per directory or row."""
         several = self.reading.cluster_per_directory or "cluster" in dict(self.columns)
         return EVERY_CLUSTER if several else self.reading.cluster or DEFAULT_CLUSTER

@@ -44,7 +44,7 @@ def add_reports(
     """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
     for case in cases:
-        for incident in (one for one in case.incidents if one.severity in severities):
+        for incident in (incident for incident in case.incidents if incident.severity in severities):
             path = _staged(work, incident)
             try:
                 page = to_html(report_of(case, incident))
@@ -91,10 +91,10 @@ def _id(path: str) -> str:
 def _listed(path: str, row: dict[str, Any]) -> dict[str, str]:
     started = row["started_at"].strftime("%Y-%m-%d %H:%M:%S")
     cluster = unquote(path.split("/")[2].removeprefix("cluster="))
-    told = {name: str(row[name]) for name in ("severity", "group", "cause", "summary")}
+    labels = {name: str(row[name]) for name in ("severity", "group", "cause", "summary")}
     # The escapes in a directory's name have to be escaped themselves to be asked for.
     return {
-        **told,
+        **labels,
         "href": path.removeprefix(f"{REPORTS}/").replace("%", "%25"),
         "started": started,
         "cluster": cluster,

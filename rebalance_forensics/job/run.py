@@ -71,7 +71,7 @@ class Scanned:
     @property
     def heard(self) -> Reach:
         """When a log is heard that was not before, or no longer is."""
-        return newly_heard(self.ledger.gone, self.ledger.added)
+        return newly_heard(self.ledger.removed, self.ledger.added)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from rebalance_forensics.job.entries import Known, Ledger, entries_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
 from rebalance_forensics.job.losses import losses_of
-from rebalance_forensics.job.micro_batch import ReadAhead, as_it_was, fitting
+from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.steps.scan_plan import ScanPlan, plan_scan
 from rebalance_forensics.job.steps.scan_step import Scan, Spans
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
-from rebalance_forensics.pipeline.inputs.task_messages import Told
+from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
@@ -33,11 +33,11 @@ class Harvest:
     events: int = 0
 
     @classmethod
-    def of(cls, told: Told) -> Harvest:
+    def of(cls, messages: TaskMessages) -> Harvest:
         """All of it."""
         harvest = cls()
-        harvest.stats = [object_of(SplitStats, text) for what, text in told if what == "counts"]
-        for share in (json.loads(text) for what, text in told if what == "scan"):
+        harvest.stats = [object_of(SplitStats, text) for what, text in messages if what == "counts"]
+        for share in (json.loads(text) for what, text in messages if what == "scan"):
             harvest.files.append(share["file"])
             harvest.events += share["events"]
             for path, days in share["spans"].items():
@@ -50,16 +50,16 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     entries = read_ledger(run.store, run.options.scope)
     listing = list_inputs(run.options.inputs, besides=run.options.output)
     parts = ahead.parts() if ahead else {}
-    as_it_was(listing, parts)
+    end_where_stream_stopped(listing, parts)
     sights, looked = _look(run, listing, entries)
     kin = kinship(sights, entries)
-    gone = [sight for entry in kin.gone if (sight := sight_of(entry.cells)) is not None]
-    profiles = profiles_beside(list(sights.values()), run.options.reading.zones, gone)
+    former = [sight for entry in kin.removed if (sight := sight_of(entry.cells)) is not None]
+    profiles = profiles_beside(list(sights.values()), run.options.reading.zones, former)
     losses = losses_of(run.stock, kin)
     found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
-    harvest = Harvest.of(_read(run, plan, ahead, fitting(parts, plan)))
+    harvest = Harvest.of(_read(run, plan, ahead, fully_read(parts, plan)))
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
@@ -85,21 +85,21 @@ def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[st
     return {sight.file.path: sight for sight in sorted(sights, key=lambda sight: sight.file.path)}, looked
 
 
-def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[str]) -> Told:
-    told = ahead.told(done, run.store, run.work) if ahead and done else []
+def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[str]) -> TaskMessages:
+    messages = ahead.scanned(done, run.store, run.work) if ahead and done else []
     left = plan.without(done, run.engine.workers) if done else plan.reads
-    return [*told, *run.engine.scan(Scan(plan=left, store=run.store, work=run.work))] if left.portions else told
+    return [*messages, *run.engine.scan(Scan(plan=left, store=run.store, work=run.work))] if left.portions else messages
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
     """Former states of files are forgotten; of those that are read on, what comes behind the settled part."""
-    gone = {entry.file_id: 0 for entry in (*found.replaced.values(), *found.dropped)}
+    replaced = {entry.file_id: 0 for entry in (*found.replaced.values(), *found.dropped)}
     anew = {found.fresh[path].file_id: place for path, place in plan.forgotten_from.items()}
-    return gone | anew
+    return replaced | anew
 
 
-def _widen(known: dict[str, tuple[int, int]], told: dict[str, tuple[int, int]]) -> None:
-    for day, (first, last) in told.items():
+def _widen(known: dict[str, tuple[int, int]], spans: dict[str, tuple[int, int]]) -> None:
+    for day, (first, last) in spans.items():
         a, b = known.get(day, (first, last))
         known[day] = (min(a, first), max(b, last))
 

@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FileSettings:
     """Settings, and where those of a file stand in it."""
 
     values: Mapping[str, Any]
@@ -24,7 +24,7 @@ class Told:
     """By name, `job.toml:3: `."""
 
 
-def from_file(path: Path) -> Told:
+def from_file(path: Path) -> FileSettings:
     """The settings of a TOML file."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -34,12 +34,12 @@ def from_file(path: Path) -> Told:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--config {path}: this is not TOML: {error}.") from error
     places = {name: f"{path}:{_line_of(text, name)}: " for name in values}
-    told = {name: _written(name, value) for name, value in values.items()}
-    for name, value in told.items():
+    written = {name: _written(name, value) for name, value in values.items()}
+    for name, value in written.items():
         problem = _problem(name, value)
         if problem:
             raise InputError(f"{places[name]}{problem}.")
-    return Told(told, places)
+    return FileSettings(written, places)
 
 
 def _written(name: str, value: object) -> object:
@@ -66,7 +66,7 @@ def _kind(setting: Setting, value: object) -> tuple[bool, str]:
     if setting.number:
         return isinstance(value, int) and not isinstance(value, bool) and value > 0, "a number above 0"
     if setting.repeated:
-        texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        texts = isinstance(value, list) and all(isinstance(element, str) for element in value)
         return texts, 'a list of texts, ["…"]'
     return isinstance(value, str), 'a text, "…"'
 

@@ -37,7 +37,7 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
         raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
     # A stream has no interval of its own: whatever comes counts, from the first line on.
     whole = replace(options, since=options.since or 0)
-    told, failed, busy = [0], list[BaseException](), Lock()
+    events, failed, busy = [0], list[BaseException](), Lock()
 
     def on_batch(batch: DataFrame, _number: int) -> None:
         try:
@@ -46,7 +46,7 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
         except BaseException as error:
             failed.append(error)
             raise
-        told[0] += 1
+        events[0] += 1
 
     place = options.checkpoint or f"{store.hadoop_name}/{CHECKPOINT}/{quote(options.scope, safe='')}"
     every_ms = options.every_ms if options.stream == "continuous" else None
@@ -59,7 +59,7 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
         if failed and isinstance(failed[0], Exception) and not isinstance(failed[0], OSError):
             raise DefectError(sentence("the stream broke off", failed[0])) from failed[0]
         raise InputError(f"the stream broke off: {first_line(failed[0] if failed else error)}.") from error
-    if not told[0]:
+    if not events[0]:
         run(whole, None)
 
 

@@ -67,8 +67,8 @@ class SparkTables:
                 self.session.read.format(self.kind).load(f"{self.store.hadoop_name}/{self.kind}/_probe")
         except Exception as error:
             if self.catalog or self.kind == "iceberg" or "DATA_SOURCE_NOT_FOUND" in str(error):
-                told = f"--table-format {self.kind}: {first_line(error)}"
-                raise InputError(f"{told}; give Spark the package ({PACKAGES[self.kind]}).") from error
+                problem = f"--table-format {self.kind}: {first_line(error)}"
+                raise InputError(f"{problem}; give Spark the package ({PACKAGES[self.kind]}).") from error
 
     def name_of(self, table: Table) -> str:
         """The table, as SQL names it."""

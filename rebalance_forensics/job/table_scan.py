@@ -34,7 +34,7 @@ def scan_tables(run: Run) -> Scanned:
     for name in dict.fromkeys(run.options.inputs):
         _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned)
     scanned.losses.days = {day for day, _ in run.stock.missing_of(*MADE_OF_EVENTS) - lost_events(run.stock)}
-    scanned.ledger.gone.extend(scanned.ledger.replaced.values())
+    scanned.ledger.removed.extend(scanned.ledger.replaced.values())
     refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)
     return scanned
 
@@ -86,9 +86,9 @@ def _take(harvest: Harvest, scanned: Scanned) -> None:
         scanned.spans[path] = _wider(scanned.spans.get(path, {}), days)
 
 
-def _wider(one: Mapping[str, tuple[int, int]], other: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    spans = dict(one)
-    for day, (first, last) in other.items():
+def _wider(known: Mapping[str, tuple[int, int]], added: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    spans = dict(known)
+    for day, (first, last) in added.items():
         a, b = spans.get(day, (first, last))
         spans[day] = min(a, first), max(b, last)
     return spans

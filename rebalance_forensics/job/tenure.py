@@ -41,7 +41,7 @@ class Tenure:
                 lease.confirm()
 
     def renew(self) -> None:
-        """The same, asked of the store itself, so that all of the lease's time is ahead."""
+        """Renew the lease in the store, so that its whole time is ahead; raise TablesTaken where it is lost."""
         with self._stopping():
             for lease in self.leases:
                 lease.renew()
@@ -110,13 +110,13 @@ def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
 
     def watch(name: str) -> Watch | None:
         slot = slot_of(store, name)
-        return Watch(slot, options.lease_ms, clock, gone=lambda holder: holder.is_gone) if slot else None
+        return Watch(slot, options.lease_ms, clock, is_gone=lambda holder: holder.is_gone) if slot else None
 
     own = watch(name)
     if own is None:
         return None
     others: dict[str, Watch] = {}
-    began, told, lease = clock.steady_ms(), False, None
+    began, announced, lease = clock.steady_ms(), False, None
     while True:
         taken = lease or own.take(me)
         standing: Record | None = None
@@ -140,9 +140,9 @@ def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
             if lease:
                 _let_go(lease)
             raise TablesTaken(_sentence(options, standing))
-        if not told:
+        if not announced:
             say("WARN", f"{_who(options, standing)}; waiting for it.")
-            told = True
+            announced = True
         time.sleep(_LOOK_S)
 
 

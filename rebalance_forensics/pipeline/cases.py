@@ -93,10 +93,10 @@ class _EncodedCase(Struct, frozen=True, kw_only=True):
     def outline(self) -> CaseOutline:
         """What is at hand of it; members of whom no host is known are not placed, and are most of the memory."""
         group = object_of(GroupOutline, self.history)
-        placed = tuple([one for one in group.identities if one.host])
+        placed = tuple([identity for identity in group.identities if identity.host])
         return CaseOutline(
             history=replace(group, identities=placed),
-            incidents=tuple(object_of(Headline, one) for one in self.incidents),
+            incidents=tuple(object_of(Headline, incident) for incident in self.incidents),
             gaps=self.gaps,
             clocks=self.clocks,
             speakers=self.speakers,

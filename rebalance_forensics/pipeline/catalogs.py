@@ -23,7 +23,7 @@ def catalog_of(patterns: tuple[str, ...]) -> Catalog:
 
 
 def checked_catalog(patterns: Sequence[str]) -> Catalog:
-    """The same, once the user's patterns have passed the check that ours pass; the first problem refuses them."""
+    """The catalog with the user's patterns; InputError for the first pattern that fails a check."""
     directories = [Path(directory) for directory in patterns]
     for directory in directories:
         if not directory.is_dir():
@@ -32,6 +32,6 @@ def checked_catalog(patterns: Sequence[str]) -> Catalog:
             raise InputError(f"--patterns {directory}: no pattern in it; a pattern is a file FOLDER/NAME.yaml.")
     if directories and (problems := check(directories)):
         more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
-        told = f"{str(problems[0]).rstrip('.')}{more}"
-        raise InputError(f"{told}; rebalance-forensics patterns check names every problem.")
+        problem = f"{str(problems[0]).rstrip('.')}{more}"
+        raise InputError(f"{problem}; rebalance-forensics patterns check names every problem.")
     return catalog_of(tuple(patterns))

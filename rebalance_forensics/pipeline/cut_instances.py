@@ -21,14 +21,14 @@ _ENOUGH = 4
 """So many letters of a group.instance.id tell it from the few of a paste."""
 
 
-def with_static_members(held: Sequence[Event], clients: Collection[str | None]) -> Iterator[Event]:
+def restore_static_members(events: Sequence[Event], clients: Collection[str | None]) -> Iterator[Event]:
     """The events of a paste, with what its other lines tell of static members; `clients` are all that it names."""
     shown: dict[str | None, set[str]] = defaultdict(set)
-    for event in held:
+    for event in events:
         if isinstance(event, MemberJoined | StaticMemberReplaced) and event.instance_id:
             shown[event.group].add(event.instance_id)
-    known = [_known_as_static(event, shown, clients) for event in held] if shown else held
-    return _returns_told(list(_with_whole_instances(known)))
+    known = [_known_as_static(event, shown, clients) for event in events] if shown else events
+    return _classify_cut_joins(list(_restore_instance_ids(known)))
 
 
 def _known_as_static(
@@ -47,11 +47,11 @@ def _known_as_static(
     return replace(event, instance_id=name) if is_static else event
 
 
-def _with_whole_instances(held: Sequence[Event]) -> Iterator[Event]:
+def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
     """A group.instance.id of which the end was cut off is the one that begins so; else the line names none."""
-    ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in held}
+    ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in events}
     whole = [each for each in ids if each and not each.endswith(LEFT_OUT)]
-    for event in held:
+    for event in events:
         instance_id = getattr(event, "instance_id", None)
         if not (isinstance(instance_id, str) and instance_id.endswith(LEFT_OUT)):
             yield event
@@ -69,16 +69,16 @@ def _is_or_begins(instance_id: str, name: str) -> bool:
     return name == instance_id if begun == instance_id else len(begun) >= _ENOUGH and name.startswith(begun)
 
 
-def _returns_told(held: Sequence[Event]) -> Iterator[Event]:
+def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
     """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
 
     Where nothing tells, they say neither. Lines of one millisecond that somebody put in order by time may have changed
     places.
     """
-    for place, event in enumerate(held):
+    for place, event in enumerate(events):
         if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
             yield event
-        elif event.instance_id and any(_is_kept(event, each) for each in held[max(0, place - 1) : place + 2]):
+        elif event.instance_id and any(_is_kept(event, each) for each in events[max(0, place - 1) : place + 2]):
             yield StaticMemberReplaced(**in_common(event), instance_id=event.instance_id, state=event.state)
 
 
@@ -88,11 +88,11 @@ def _is_open(event: Event) -> bool:
     return bool(cut) and _JOINS.search(event.text) is not None and _TAKEN_IN.search(behind) is None
 
 
-def _is_kept(event: Event, beside: Event) -> bool:
+def _is_kept(event: Event, following: Event) -> bool:
     """Whether the coordinator says next that this join starts no rebalance."""
-    if not isinstance(beside, StaticMemberKept):
+    if not isinstance(following, StaticMemberKept):
         return False
-    is_behind = beside.origin.byte_offset > event.origin.byte_offset
-    if event.at is None or beside.at is None:
+    is_behind = following.origin.byte_offset > event.origin.byte_offset
+    if event.at is None or following.at is None:
         return is_behind
-    return 0 <= beside.at - event.at <= (SAME_STEP_MS if is_behind else 0)
+    return 0 <= following.at - event.at <= (SAME_STEP_MS if is_behind else 0)

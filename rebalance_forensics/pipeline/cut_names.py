@@ -13,7 +13,7 @@ from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined, MemberLeft
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalances import RebalanceStarted
-from rebalance_forensics.pipeline.cut_instances import with_static_members
+from rebalance_forensics.pipeline.cut_instances import restore_static_members
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock, until_failure
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
@@ -55,22 +55,26 @@ class Named:
         self.groups.update(_GROUPS.findall(text))
 
 
-def with_their_names(events: Iterable[Event], beside: Named | None = None) -> Iterator[Event]:
+def restore_names(unread: Iterable[Event], named: Named | None = None) -> Iterator[Event]:
     """The events of a paste with the groups and the members that its other lines name.
 
     `beside` is what lines name that are no events; more may be added while events are read.
     """
-    held, failure = until_failure(events)
-    held = list(on_the_brokers_clock(held))
-    if any(map(_is_cut, held)):
-        groups = {g for event in held if (g := event.group or _of_its_thread(event)) and not g.endswith(LEFT_OUT)}
-        members = _Members(held, groups, beside.clients if beside is not None else ())
-        groups |= beside.groups if beside is not None else set()
-        held = [_with_its_group(groups, members.named_in(event)) for event in held]
-        spoken = {event.speaker.client_id for event in held} | (beside.clients if beside is not None else set())
-        held = list(with_static_members(held, spoken))
-        held = [_with_its_client(held, event) for event in held]
-    yield from held
+    events, failure = until_failure(unread)
+    events = list(on_the_brokers_clock(events))
+    if any(map(_is_cut, events)):
+        groups = {
+            g
+            for event in events
+            if (g := event.group or _group_of_heartbeat_thread(event)) and not g.endswith(LEFT_OUT)
+        }
+        members = _Members(events, groups, named.clients if named is not None else ())
+        groups |= named.groups if named is not None else set()
+        events = [_with_its_group(groups, members.restore_ids(event)) for event in events]
+        spoken = {event.speaker.client_id for event in events} | (named.clients if named is not None else set())
+        events = list(restore_static_members(events, spoken))
+        events = [_with_its_client(events, event) for event in events]
+    yield from events
     if failure is not None:
         raise failure
 
@@ -89,7 +93,7 @@ def _with_its_group(groups: set[str], event: Event) -> Event:
         return event
     if event.group is None and (inside := _BEGUN.search(event.text)):
         begun = inside[1]
-    if (of_its_thread := _of_its_thread(event)) is not None:
+    if (of_its_thread := _group_of_heartbeat_thread(event)) is not None:
         return replace(event, group=of_its_thread)
     fitting = [group for group in groups if group.startswith(begun)]
     return replace(event, group=fitting[0] if len(fitting) == 1 else None)
@@ -99,10 +103,14 @@ def _named_a_group(event: Event) -> bool:
     """Whether the line named a group before it was cut."""
     if LEFT_OUT not in event.text or not isinstance(event, _NAME_THEIR_GROUP) or event.speaker.role not in _ROLES:
         return False
-    return event.speaker.role == "broker" or event.speaker.client_id is not None or _of_its_thread(event) is not None
+    return (
+        event.speaker.role == "broker"
+        or event.speaker.client_id is not None
+        or _group_of_heartbeat_thread(event) is not None
+    )
 
 
-def _of_its_thread(event: Event) -> str | None:
+def _group_of_heartbeat_thread(event: Event) -> str | None:
     """The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator)."""
     named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
     return named[1] if named else None
@@ -110,7 +118,7 @@ def _of_its_thread(event: Event) -> str | None:
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:
     """What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment."""
-    if event.speaker.client_id is not None or _of_its_thread(event) is None or event.at is None:
+    if event.speaker.client_id is not None or _group_of_heartbeat_thread(event) is None or event.at is None:
         return event
     near = [e for e in events if isinstance(e, MemberLeft) and e.group == event.group and _soon_after(event, e)]
     clients = {name_in_member_id(e.member) if e.member else None for e in near}
@@ -140,7 +148,7 @@ class _Members:
         self.groups = groups
         self.given = [e for e in events if isinstance(e, MemberIdIssued) and e.member is not None]
 
-    def named_in(self, event: Event) -> Event:
+    def restore_ids(self, event: Event) -> Event:
         """The event with the ids that the other lines show."""
         if not any(member.endswith(LEFT_OUT) for member in _members_of(event)):
             return event
@@ -174,11 +182,11 @@ class _Members:
             (whole,) = longest
             own = whole if is_bare_member_id(whole) else letters_of_its_own(whole)
             shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(own)
-            if shown >= _ENOUGH and (_is_whole(whole) or self._tells_its_client(whole)):
+            if shown >= _ENOUGH and (_is_whole(whole) or self._ends_in_member_suffix(whole)):
                 return whole
-        return self._a_thread_of(begun)
+        return self._streams_thread_of(begun)
 
-    def _a_thread_of(self, begun: str) -> str | None:
+    def _streams_thread_of(self, begun: str) -> str | None:
         """What stands for a thread of the one Streams client whose members' ids begin so."""
         known = [client for client in self.streams if client.startswith(begun) or begun.startswith(f"{client}-S")]
         if len(known) != 1:
@@ -186,7 +194,7 @@ class _Members:
         uuid = process_of_streams_client(known[0]) or known[0]
         return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
 
-    def _tells_its_client(self, member: str) -> bool:
+    def _ends_in_member_suffix(self, member: str) -> bool:
         """Whether the letters at the end of a cut id are surely those of a member, and not of a client's own name.
 
         A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.

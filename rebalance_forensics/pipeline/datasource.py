@@ -144,7 +144,9 @@ class LogStream(DataSourceStreamReader):
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """What was added between two offsets, one partition a file; one for all that a packed archive holds."""
         added = self._logs.added(start, end)
-        return [Portion(one.splits, self._logs.reading, one.part if self._asked.counts else None) for one in added]
+        return [
+            Portion(fresh.splits, self._logs.reading, fresh.part if self._asked.counts else None) for fresh in added
+        ]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""

@@ -70,7 +70,7 @@ def _document(row: Row) -> dict[str, Any]:
         "path": event.origin.path,
         "line": event.origin.line,
         "byte_offset": event.origin.byte_offset,
-        "speaker": {name: told for name, told in msgspec.to_builtins(event.speaker).items() if name != "file"},
+        "speaker": {name: value for name, value in msgspec.to_builtins(event.speaker).items() if name != "file"},
         "text": event.text,
     }
 

@@ -42,19 +42,19 @@ def event_of(row: Row) -> Event:
     assert row.event is not None
     assert row.cluster is not None
     assert row.pattern is not None
-    told = structs.asdict(object_of(_beside_columns(row.event), row.payload))
-    told["speaker"] = _once(told["speaker"])
+    fields = structs.asdict(object_of(_beside_columns(row.event), row.payload))
+    fields["speaker"] = _once(fields["speaker"])
     for name in _SAID_OFTEN:
         # One object for the same text: a hot group's events say the same few words a million times.
-        if type(told.get(name)) is str:
-            told[name] = sys.intern(told[name])
+        if type(fields.get(name)) is str:
+            fields[name] = sys.intern(fields[name])
     return EVENT_TYPES[row.event](
         at=None if row.ts is None else EpochMs(row.ts // 1000),
         origin=origin_of(row),
         cluster=sys.intern(row.cluster),
         group=row.group and sys.intern(row.group),
         pattern=sys.intern(row.pattern),
-        **told,
+        **fields,
     )
 
 
@@ -71,7 +71,7 @@ def _beside_columns(kind: str) -> type[Struct]:
 
 @lru_cache(maxsize=4096)
 def _once(speaker: Speaker) -> Speaker:
-    """The same few speak line after line: one object for each."""
+    """One object for each speaker: a log has few, and each writes many lines."""
     return speaker
 
 

@@ -25,7 +25,7 @@ from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import NO_ROWS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
-from rebalance_forensics.pipeline.streams import told_to_end
+from rebalance_forensics.pipeline.streams import stop_event
 from rebalance_forensics.process import scratch
 
 Show = Callable[[Analysis], None]
@@ -54,7 +54,7 @@ def follow(
     keep_events: bool = False,
 ) -> None:
     """Show what is known now, and again whenever there is more, until told to end, or until standard input ends."""
-    with told_to_end() as end, _spooled(paths, stdin, end) as files:
+    with stop_event() as end, _spooled(paths, stdin, end) as files:
         live = Live(files, options)
         while True:
             is_last, began = end.is_set(), monotonic()
@@ -100,8 +100,8 @@ class Live:
         if now == self._known:
             return False
         added = list(self._logs.added(self._known, now))
-        fresh = [batch for one in added for batch in read_portion(one.splits, self._logs.reading)]
-        kept = _without(self._rows, [one.part for one in added])
+        fresh = [batch for portion in added for batch in read_portion(portion.splits, self._logs.reading)]
+        kept = _without(self._rows, [portion.part for portion in added])
         self._rows = pa.concat_tables([kept, pa.Table.from_batches(fresh, ROWS)])
         self._known = now
         return True
@@ -120,12 +120,12 @@ class Live:
         """The files as they are now."""
         listing = list_inputs(self._paths)
         looked = [self._logs.look(file) for file in listing.files]
-        sights = [sight for one in looked for sight in one.sights]
+        sights = [sight for file_look in looked for sight in file_look.sights]
         profiles = profiles_beside(sights, self._options.zones)
         return ReadPlan(
             files=tuple(sight.file for sight in sights),
             profiles=tuple(profiles[sight.file.path] for sight in sights),
-            errors=(*listing.errors, *(error for one in looked for error in one.errors)),
+            errors=(*listing.errors, *(error for file_look in looked for error in file_look.errors)),
             portions=(),
             reading=reading_of(self._options),
         )

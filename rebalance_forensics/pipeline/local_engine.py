@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.in_one_process import run_here
 from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.row_transfer import rows_in, run_directory, write_by_shard, write_rows
+from rebalance_forensics.pipeline.single_process import run_in_process
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.pipeline.workload import weight
@@ -30,7 +30,7 @@ def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], Non
     # A plan for little to read has one portion: other processes would still be starting when it is done.
     number = min(processes, len(plan.portions))
     if number <= 1:
-        return run_here(plan, wanted, progress=progress)
+        return run_in_process(plan, wanted, progress=progress)
     return results_of(_side_by_side(plan, number, wanted, progress), first_shard=plan.reading.shards[0])
 
 
@@ -48,8 +48,10 @@ def _side_by_side(
             read.result()
             done += sum(map(weight, reads.pop(read)))
             progress(done)
-        told = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
-        of_workers = [told[first : first + plan.reading.in_turn] for first in range(0, len(told), plan.reading.in_turn)]
+        row_files = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
+        of_workers = [
+            row_files[first : first + plan.reading.in_turn] for first in range(0, len(row_files), plan.reading.in_turn)
+        ]
         found = [directory / f"{shard}-found" for shard in plan.reading.first_shards]
         for file in pool.map(partial(_investigate, wanted=wanted), of_workers, found):
             yield from rows_in([file])
@@ -61,9 +63,9 @@ def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> 
     write_by_shard(read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
 
 
-def _investigate(told: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> Path:
+def _investigate(row_files: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> Path:
     """Second stage: what is found in the rows of one worker's shards, which it takes in turn."""
-    write_rows(investigate_rows(chain.from_iterable(map(_taken, told)), wanted), found)
+    write_rows(investigate_rows(chain.from_iterable(map(_taken, row_files)), wanted), found)
     return found
 
 

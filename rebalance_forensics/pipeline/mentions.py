@@ -22,13 +22,13 @@ class Mentions:
 
     def __init__(self) -> None:
         self._first: dict[str, Event] = {}
-        self.is_told = False
+        self.has_group_event = False
         """Whether a line has told what a member did."""
 
-    def wanted_beside(self, event: Event | None) -> bool:
+    def may_be_only_mention(self, event: Event | None) -> bool:
         """Whether a line that tells this, or nothing, may still be the only one that names a group."""
-        self.is_told = self.is_told or not (event is None or isinstance(event, _OF_THE_PROCESS))
-        return not self.is_told
+        self.has_group_event = self.has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
+        return not self.has_group_event
 
     def note(self, mention: Event | None) -> None:
         """Keep it if its group was not mentioned before."""
@@ -37,4 +37,4 @@ class Mentions:
 
     def left(self) -> Iterable[Event]:
         """What a log says of groups that tells nothing else of any."""
-        return () if self.is_told else self._first.values()
+        return () if self.has_group_event else self._first.values()

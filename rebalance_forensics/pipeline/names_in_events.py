@@ -65,12 +65,12 @@ def _names(event: Event) -> Iterator[tuple[str | None, str]]:
 
 def _named(value: object, kind: str) -> Iterator[tuple[str | None, str]]:
     match kind, value:
-        case "assignment", tuple() if all(isinstance(one, tuple) for one in value):
+        case "assignment", tuple() if all(isinstance(pair, tuple) for pair in value):
             yield from ((owner, "member") for owner, _ in value)
             yield from _named(tuple(given for _, given in value), "partition")
         case _, tuple():
-            for one in value:
-                yield from _named(one, kind)
+            for part in value:
+                yield from _named(part, kind)
         case "partition" | "task", str():
             yield _first(NUMBERED, value), "topic" if kind == "partition" else "connector"
         case "host", str():

@@ -72,8 +72,8 @@ def _around(text: str) -> Iterator[Named]:
         yield record.thread, "thread"
     head, found, tail = record.text.partition(record.message)
     if found:
-        around = STAMP.sub(" ", f"{head} {tail}")
-        yield from ((word, "name") for word in WORD.findall(around) if word != record.logger and not _known(word))
+        surrounding = STAMP.sub(" ", f"{head} {tail}")
+        yield from ((word, "name") for word in WORD.findall(surrounding) if word != record.logger and not _known(word))
 
 
 def _in_document(text: str) -> Iterator[Named]:

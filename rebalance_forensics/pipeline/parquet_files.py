@@ -39,11 +39,17 @@ def write_tables(report: Report, directory: Path, mode: int | None = None) -> No
 
 def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
     groups = report.groups
-    yield GENERATIONS, ({"cluster": g.cluster, **generation_row(g, one)} for g in groups for one in g.generations)
-    yield PAUSES, ({"cluster": g.cluster, **pause_row(g, one)} for g in groups for one in g.pauses)
-    yield UNREAD, ({"cluster": g.cluster, **unread_row(g, one)} for g in groups for one in g.unread)
-    yield INCIDENTS, ({"cluster": one.cluster, **incident_row(one)} for one in report.incidents)
-    yield FINDINGS, ({"cluster": one.cluster, **row} for one in report.incidents for row in finding_rows(one))
+    yield (
+        GENERATIONS,
+        ({"cluster": g.cluster, **generation_row(g, generation)} for g in groups for generation in g.generations),
+    )
+    yield PAUSES, ({"cluster": g.cluster, **pause_row(g, pause)} for g in groups for pause in g.pauses)
+    yield UNREAD, ({"cluster": g.cluster, **unread_row(g, span)} for g in groups for span in g.unread)
+    yield INCIDENTS, ({"cluster": incident.cluster, **incident_row(incident)} for incident in report.incidents)
+    yield (
+        FINDINGS,
+        ({"cluster": incident.cluster, **row} for incident in report.incidents for row in finding_rows(incident)),
+    )
 
 
 def _write(table: pa.Table, target: Path, mode: int | None) -> None:

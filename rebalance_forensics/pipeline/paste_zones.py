@@ -17,20 +17,20 @@ MOST_BYTES = 1 << 18
 
 def on_one_clock(events: Iterable[Event]) -> Iterator[Event]:
     """The events of a short file, once all are read, on the brokers' clock where two zones stand in it."""
-    held, failure = until_failure(events)
-    yield from on_the_brokers_clock(held)
+    read, failure = until_failure(events)
+    yield from on_the_brokers_clock(read)
     if failure is not None:
         raise failure
 
 
 def until_failure(events: Iterable[Event]) -> tuple[list[Event], Exception | None]:
-    """All of them, and what broke off the reading: what came before it stays, as in a log."""
-    held: list[Event] = []
+    """The events read, and the error that stopped reading, if any: events before the error count, as in a log."""
+    read: list[Event] = []
     try:
-        held.extend(events)
+        read.extend(events)
     except Exception as error:  # noqa: BLE001 - it is raised again behind what is held
-        return held, error
-    return held, None
+        return read, error
+    return read, None
 
 
 def on_the_brokers_clock(events: Sequence[Event]) -> Sequence[Event]:
@@ -40,14 +40,14 @@ def on_the_brokers_clock(events: Sequence[Event]) -> Sequence[Event]:
     are taken off: lines that only jump once may be from another hour of the day.
     """
     timed = sorted((e for e in events if e.at is not None and not e.zoned), key=lambda e: e.origin.byte_offset)
-    turns = [(one, other) for one, other in pairwise(timed) if _by_broker(one) != _by_broker(other)]
-    ahead = {_quarters(other, one) if _by_broker(one) else _quarters(one, other) for one, other in turns}
+    turns = [(first, second) for first, second in pairwise(timed) if _by_broker(first) != _by_broker(second)]
+    ahead = {_quarters(second, first) if _by_broker(first) else _quarters(first, second) for first, second in turns}
     (shift, *others) = ahead or {0}
-    there_and_back = len({_by_broker(one) for one, _ in turns}) == 2
+    there_and_back = len({_by_broker(first) for first, _ in turns}) == 2
     if not shift or others or not there_and_back:
         return events
     times = [_moved(event, shift).at or 0 for event in timed]
-    in_order = all(later - one >= -CLOCK_SLACK_MS for one, later in pairwise(times))
+    in_order = all(later - earlier >= -CLOCK_SLACK_MS for earlier, later in pairwise(times))
     return [_moved(event, shift) for event in events] if in_order else events
 
 

@@ -1,4 +1,4 @@
-"""Who may read what is written, as a user asks for it."""
+"""Permissions of output files, as the user writes them."""
 
 from __future__ import annotations
 

@@ -135,13 +135,15 @@ def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:
 def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple[Split, ...], ...]:
     """The heaviest first, each to whoever has least; no portion is empty, and what lies together is read in one go."""
     bundles = [(sum(map(weight, bundle)) + len(bundle), bundle) for bundle in bundled(splits, workers)]
-    hands: list[list[Split]] = [[] for _ in range(min(portions, len(bundles)))]
-    loads = [(0, number) for number in range(len(hands))]
-    for heavy, bundle in sorted(bundles, key=lambda one: (-one[0], one[1][0].file.path, one[1][0].start)):
+    portioned: list[list[Split]] = [[] for _ in range(min(portions, len(bundles)))]
+    loads = [(0, number) for number in range(len(portioned))]
+    for heavy, bundle in sorted(
+        bundles, key=lambda weighed: (-weighed[0], weighed[1][0].file.path, weighed[1][0].start)
+    ):
         load, least = loads[0]
-        hands[least].extend(bundle)
+        portioned[least].extend(bundle)
         heapreplace(loads, (load + heavy, least))
-    return tuple(tuple(hand) for hand in hands)
+    return tuple(tuple(hand) for hand in portioned)
 
 
 def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:

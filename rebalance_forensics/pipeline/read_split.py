@@ -18,7 +18,7 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.pipeline.cut_names import Named, with_their_names
+from rebalance_forensics.pipeline.cut_names import Named, restore_names
 from rebalance_forensics.pipeline.mentions import Mentions
 from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
@@ -68,7 +68,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     try:
         events = _events(split, catalog, reading, counts, tally)
         if split.profile.document == PASTE:
-            events = with_their_names(events, tally.named)
+            events = restore_names(events, tally.named)
         elif not split.is_part and split.file.size <= MOST_BYTES:
             events = on_one_clock(events)
         yield from events
@@ -84,14 +84,14 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     """The typed events of the split; whatever else its records are is counted."""
     pasted = split.profile.document == PASTE
     known = _Remembered(catalog, pasted=pasted)
-    telling = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
+    matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
     batches = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
     if not split.is_part:
         batches = marked_if_torn(batches)
     for batch in known.in_doubt_last(batches) if pasted else batches:
-        yield from telling.events(batch, known.matches(batch))
+        yield from matching.events(batch, known.matches(batch))
     if not split.is_part:
-        yield from telling.mentions.left()
+        yield from matching.mentions.left()
 
 
 class _Telling:
@@ -136,7 +136,7 @@ class _Telling:
             self._unknown(record, host, component)
             return None
         event = event_of(match, record, cluster=self._cluster, host=host, component=component)
-        if not self.mentions.is_told and self.mentions.wanted_beside(event):
+        if not self.mentions.has_group_event and self.mentions.may_be_only_mention(event):
             self.mentions.note(mention_of(match, record, cluster=self._cluster, host=host, component=component))
         if event is not None and event.group is not None and not event.group.isascii():
             event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
@@ -148,7 +148,7 @@ class _Telling:
     def _unknown(self, record: LogRecord, host: str | None, component: str | None) -> None:
         """Note the group that the prefix of a line names whose message no pattern knows, and count it."""
         mention = None
-        if self._pasted or not self.mentions.is_told or record.text.endswith(LEFT_OUT):
+        if self._pasted or not self.mentions.has_group_event or record.text.endswith(LEFT_OUT):
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
         self.mentions.note(mention)
         self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
@@ -160,8 +160,8 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
     What is left of a line that was broken may name a group, and nothing else that anybody knows.
     """
     hits = catalog.prefilter().hits
-    telling = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
-    return lambda block: sorted({*hits(block), *(match.start() for match in telling.finditer(block))})
+    relevant = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
+    return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
 def _names_no_exception(match: Match) -> bool:
@@ -182,7 +182,7 @@ def _class_of(record: LogRecord) -> str:
 def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally: _Tally) -> Iterator[LogSpan]:
     """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
     own, times = split.profile.host, counts.times
-    named = ((one.host, one.opening, one.closing) for one in hosts if one.host != own)
+    named = ((host.host, host.opening, host.closing) for host in hosts if host.host != own)
     for host, opening, closing in ((own, times.opening, times.closing), *named):
         span = LogSpan(
             path=split.file.path,
@@ -202,12 +202,12 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
 
 def _way_of(split: Split) -> WayIn:
     """How the lines came into the file."""
-    around = {*split.profile.envelopes} - {"ansi"}
+    envelopes = {*split.profile.envelopes} - {"ansi"}
     if split.profile.document == PASTE:
         return "pasted"
-    if not around:
+    if not envelopes:
         return "plain"
-    return "marked" if around <= _MARKS else "collected"
+    return "marked" if envelopes <= _MARKS else "collected"
 
 
 class _Remembered:
@@ -229,15 +229,15 @@ class _Remembered:
         put_off: list[LogRecord] = []
         since: list[Release] = []
         for batch in batches:
-            told: list[LogRecord] = []
+            records: list[LogRecord] = []
             for record, match in zip(batch, self.matches(batch), strict=True):
                 if match is None and LEFT_OUT in record.message:
                     put_off.append(record)
                     continue
                 if isinstance(match, Match) and match.since is not None and match.pattern.startswith("broker/"):
                     since.append(match.since)
-                told.append(record)
-            yield told
+                records.append(record)
+            yield records
         self._since = max(since, default=None)
         self._answers, self._before = {}, {}
         yield put_off

@@ -24,6 +24,8 @@ def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
 
 def address_of(option: str, text: str) -> str:
     """The address of a page, without what a link to a part of it would be put behind."""
-    if not text.startswith(("http://", "https://")) or any(not one.isprintable() or one in ' "<>|#' for one in text):
+    if not text.startswith(("http://", "https://")) or any(
+        not letter.isprintable() or letter in ' "<>|#' for letter in text
+    ):
         raise InputError(f"{option} {text}: write the address of a page, such as https://reports.example/today.html.")
     return text

@@ -18,9 +18,9 @@ from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.pipeline.unnamed_cases import not_named_elsewhere
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline, Leadership, Reading
 
@@ -29,8 +29,8 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     """The report, the same whatever the order of the cases."""
     outlines = results.cases.outlines
     places = sorted(not_named_elsewhere(outlines), key=lambda place: _name(outlines[place]))
-    with seldom_collected():
-        relations, defect = seen_together([outlines[place] for place in places])
+    with collecting_rarely():
+        relations, defect = relate_incidents([outlines[place] for place in places])
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
     gaps = {gap for place in asked_for for gap in outlines[place].gaps} | set(map(_missing, results.failures))
@@ -50,25 +50,25 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     )
 
 
-def _histories(cases: Cases, asked_for: Sequence[int]) -> Kept[GroupHistory, GroupOutline]:
+def _histories(cases: Cases, asked_for: Sequence[int]) -> LazyList[GroupHistory, GroupOutline]:
     outlines = [cases.outlines[place].history for place in asked_for]
-    return Kept(outlines, lambda number: cases.history(asked_for[number]))
+    return LazyList(outlines, lambda number: cases.history(asked_for[number]))
 
 
-def _incidents(cases: Cases, asked_for: Sequence[int]) -> Kept[Incident, Headline]:
+def _incidents(cases: Cases, asked_for: Sequence[int]) -> LazyList[Incident, Headline]:
     """In the order of the report."""
-    told = [(one, place, n) for place in asked_for for n, one in enumerate(cases.outlines[place].incidents)]
-    told.sort(key=lambda one: _begin(one[0]))
-    return Kept([one for one, _, _ in told], lambda number: cases.incident(*told[number][1:]))
+    placed = [(incident, place, n) for place in asked_for for n, incident in enumerate(cases.outlines[place].incidents)]
+    placed.sort(key=lambda key: _begin(key[0]))
+    return LazyList([incident for incident, _, _ in placed], lambda number: cases.incident(*placed[number][1:]))
 
 
-def seen_together(cases: Sequence[CaseOutline]) -> tuple[Relations, tuple[Gap, ...]]:
+def relate_incidents(cases: Sequence[CaseOutline]) -> tuple[Relations, tuple[Gap, ...]]:
     """What the incidents of different groups have to do with each other; where a defect of ours hides it, a gap."""
     try:
         return relations_among(cases), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
-            what=f"What the incidents of different groups have in common could not be told: {defects.told(error)}",
+            what=f"What the incidents of different groups have in common could not be told: {defects.describe(error)}",
             started_at=None,
             ended_at=None,
             consequence=f"each incident is shown by itself; {defects.ASK}",
@@ -103,13 +103,13 @@ def _late(path: str) -> Gap:
 
 def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
     """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
-    told = [one for one in inputs if one.matched or one.unmatched_kafka]
-    if told:
+    kafka_logs = [log for log in inputs if log.matched or log.unmatched_kafka]
+    if kafka_logs:
         yield Gap(
-            what=f"Too little to judge any group: no line of {'this log' if len(told) == 1 else 'these logs'} "
+            what=f"Too little to judge any group: no line of {'this log' if len(kafka_logs) == 1 else 'these logs'} "
             "names a consumer group or shows what a member of one did.",
-            started_at=min((one.first for one in told if one.first is not None), default=None),
-            ended_at=last_of(told),
+            started_at=min((log.first for log in kafka_logs if log.first is not None), default=None),
+            ended_at=last_of(kafka_logs),
             consequence="Whether a group is healthy is unknown: server.log of every broker (one of them is the "
             "group's coordinator) and the clients' logs, all at INFO and from before the trouble began, would show it.",
             kind="too-little",
@@ -131,38 +131,44 @@ def within(report: Report, options: AnalyzeOptions) -> Report:
         return replace(
             group,
             generations=tuple(
-                one
-                for one, nxt in zip(group.generations, [*group.generations[1:], None], strict=True)
-                if overlaps(one.started_at or one.completed_at, nxt.started_at if nxt else None)
+                generation
+                for generation, following in zip(group.generations, [*group.generations[1:], None], strict=True)
+                if overlaps(
+                    generation.started_at or generation.completed_at, following.started_at if following else None
+                )
             ),
             pauses=tuple(p for p in group.pauses if overlaps(p.started_at, p.ended_at)),
             reading=_reading_within(group.reading, overlaps),
         )
 
-    incidents = report.kept_incidents
+    incidents = report.lazy_incidents
     return replace(
         report,
-        groups=report.kept_groups.changed(shortened),
+        groups=report.lazy_groups.changed(shortened),
         incidents=incidents.at([n for n, i in enumerate(incidents.outlines) if overlaps(i.started_at, i.ended_at)]),
         gaps=tuple(g for g in report.gaps if overlaps(g.started_at, g.ended_at)),
     )
 
 
 def _reading_within(reading: Reading, overlaps: Callable[[EpochMs | None, EpochMs | None], bool]) -> Reading:
-    rounds = tuple(one for one in reading.participants if overlaps(one.at, one.at))
-    changes = tuple(one for one in reading.leadership.changes if overlaps(one.at, one.at))
-    led = sum(one.leader is not None for one in rounds)
+    rounds = tuple(
+        participation for participation in reading.participants if overlaps(participation.at, participation.at)
+    )
+    changes = tuple(change for change in reading.leadership.changes if overlaps(change.at, change.at))
+    led = sum(participation.leader is not None for participation in rounds)
     return Reading(
         leadership=Leadership(stable=not changes if led > 1 else None, changes=changes),
-        close_together=tuple(one for one in reading.close_together if overlaps(one.started_at, one.ended_at)),
-        spacings=tuple(one for one in reading.spacings if overlaps(EpochMs(one.at - one.gap_ms), one.at)),
+        close_together=tuple(burst for burst in reading.close_together if overlaps(burst.started_at, burst.ended_at)),
+        spacings=tuple(
+            spacing for spacing in reading.spacings if overlaps(EpochMs(spacing.at - spacing.gap_ms), spacing.at)
+        ),
         participants=rounds,
     )
 
 
 def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
     """When the logs end."""
-    return max((one.last for one in inputs if one.last is not None), default=None)
+    return max((log.last for log in inputs if log.last is not None), default=None)
 
 
 def _name(case: CaseOutline) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from rebalance_forensics.pipeline.cases import Cases, CasesInFile
 from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.schemas import NO_ROWS, Kind, is_one_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
     cases = CasesInFile()
     failures: list[Failure] = []
     events: list[pa.Table] = []
-    with seldom_collected():
+    with collecting_rarely():
         for batch in batches:
             table = pa.Table.from_batches([batch])
             payloads = batch.column("payload")

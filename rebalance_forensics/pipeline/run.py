@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.read_plan import ALONE_ON_SPARK, ReadPlan, pla
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
 from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
 from rebalance_forensics.pipeline.results import Results
-from rebalance_forensics.pipeline.spark.jvm_launch import telling_of_lost_java
+from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.cores import cores
 from rebalance_forensics.report.model import Report
@@ -52,10 +52,10 @@ class Analysis:
 
 def analyze(paths: Sequence[str], options: AnalyzeOptions | None = None, *, progress: Progress = no_progress) -> Report:
     """Analyze logs and say what happened to their groups."""
-    return analyze_keeping(paths, options or AnalyzeOptions(), keep_events=False, progress=progress).report
+    return analyze_with_events(paths, options or AnalyzeOptions(), keep_events=False, progress=progress).report
 
 
-def analyze_keeping(
+def analyze_with_events(
     paths: Sequence[str],
     options: AnalyzeOptions,
     *,
@@ -63,7 +63,7 @@ def analyze_keeping(
     progress: Progress = no_progress,
     session: SparkSession | None = None,
 ) -> Analysis:
-    """The same, with the events at hand."""
+    """Analyze logs and keep their events beside the report."""
     wanted = Wanted(events=keep_events, lanes=options.lanes)
     engine = engine_for(paths).engine if options.engine == "auto" else options.engine
     if engine == "spark":
@@ -80,7 +80,7 @@ def analyze_keeping(
             )
     refuse_foreign(plan, paths, results.stats)
     report, failures = report_of(plan, results, options), results.failures
-    if options.group is not None and not report.groups and options.group not in {one.group for one in failures}:
+    if options.group is not None and not report.groups and options.group not in {failure.group for failure in failures}:
         refuse_unknown_group(options.group, groups_in(results))
     return Analysis(report=report, plan=plan, events=results.events, failures=failures)
 
@@ -120,7 +120,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-@telling_of_lost_java()
+@reporting_lost_jvm()
 def _on_spark(
     paths: Sequence[str],
     options: AnalyzeOptions,

@@ -87,7 +87,7 @@ _WIDTHS = {pa.int8(): "<i1", pa.int32(): "<i4", pa.int64(): "<i8", pa.timestamp(
 
 
 def spark_schema(schema: pa.Schema = ROWS) -> str:
-    """The same schema in Spark's words."""
+    """An Arrow schema as Spark's schema."""
     return ", ".join(f"`{field.name}` {_DDL[field.type]}" for field in schema)
 
 

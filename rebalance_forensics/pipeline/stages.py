@@ -27,7 +27,7 @@ from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, LARGE_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
 from rebalance_forensics.pipeline.shards import shard_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.cluster_events import Surroundings
@@ -43,7 +43,7 @@ class Heard(NamedTuple):
     spans: Iterable[LogSpan]
 
 
-class Told(NamedTuple):
+class GroupEvents(NamedTuple):
     """The events of one group, oldest first; without a group, those of a cluster that name none."""
 
     cluster: str
@@ -62,14 +62,14 @@ def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.Recor
 
 
 def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Reading) -> Iterator[Row]:
-    for one in read:
-        if isinstance(one, SplitStats):
-            yield from _counted(one, split, reading)
-        elif one.group is None:
-            row = row_of(one, shard=0, split=split.index)
+    for result in read:
+        if isinstance(result, SplitStats):
+            yield from _counted(result, split, reading)
+        elif result.group is None:
+            row = row_of(result, shard=0, split=split.index)
             yield from (row._replace(shard=shard) for shard in reading.first_shards)
         else:
-            yield row_of(one, shard=shard_of(one.cluster, one.group, reading.shards), split=split.index)
+            yield row_of(result, shard=shard_of(result.cluster, result.group, reading.shards), split=split.index)
 
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
@@ -80,7 +80,7 @@ def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]
     if split.is_part:
         lines = stats.split_lines
         everywhere.append(Row(shard=0, kind=Kind.LINES, path=lines.path, byte_offset=lines.start, line=lines.lines))
-    yield from (one._replace(shard=shard) for one in everywhere for shard in reading.first_shards)
+    yield from (row._replace(shard=shard) for row in everywhere for shard in reading.first_shards)
     yield Row(shard=reading.shards[0], kind=Kind.COUNTS, path=stats.path, payload=payload_of(stats))
 
 
@@ -97,12 +97,12 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_C
 
     Groups come one after another, so only one group's events and the shared ones are held at a time.
     """
-    with seldom_collected():
+    with collecting_rarely():
         yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), wanted))
 
 
 def investigated(
-    parts: Iterable[Heard | Told], *, unnamed: Callable[[], bool], lanes: bool
+    parts: Iterable[Heard | GroupEvents], *, unnamed: Callable[[], bool], lanes: bool
 ) -> Iterator[GroupCase | Failure]:
     """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group.
 
@@ -119,10 +119,10 @@ def investigated(
             try:
                 shared[part.cluster] = Surroundings(part.events, logs.get(part.cluster, {}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
-                yield Failure(cluster=part.cluster, group=None, error=defects.told(error))
+                yield Failure(cluster=part.cluster, group=None, error=defects.describe(error))
         else:
-            around = shared[part.cluster]
-            ask = partial(investigate, part.cluster, part.group, part.events, around, lanes=lanes)
+            ungrouped = shared[part.cluster]
+            ask = partial(investigate, part.cluster, part.group, part.events, ungrouped, lanes=lanes)
             yield _investigated(part.cluster, part.group, ask)
     if unnamed():
         yield from _unnamed(shared, lanes=lanes)
@@ -130,9 +130,11 @@ def investigated(
 
 def _unnamed(shared: Mapping[str, Surroundings], *, lanes: bool) -> Iterator[GroupCase | Failure]:
     """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
-    for cluster, around in shared.items():
-        for group in around.unnamed_groups.values():
-            yield _investigated(cluster, group.name, partial(investigate_unnamed, cluster, group, around, lanes=lanes))
+    for cluster, ungrouped in shared.items():
+        for group in ungrouped.unnamed_groups.values():
+            yield _investigated(
+                cluster, group.name, partial(investigate_unnamed, cluster, group, ungrouped, lanes=lanes)
+            )
 
 
 def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> GroupCase | Failure:
@@ -140,7 +142,7 @@ def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> Gro
     try:
         return ask()
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        return Failure(cluster=cluster, group=group, error=defects.told(error))
+        return Failure(cluster=cluster, group=group, error=defects.describe(error))
 
 
 def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
@@ -149,7 +151,7 @@ def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
     before = LinesBefore(())
     has_counts = False
 
-    def parts() -> Iterator[Heard | Told]:
+    def parts() -> Iterator[Heard | GroupEvents]:
         nonlocal before, has_counts
         for (_, kind, cluster, group), together in groupby(rows, attrgetter("shard", "kind", "cluster", "group")):
             if kind == Kind.COUNTS:
@@ -162,9 +164,9 @@ def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
             elif wanted.events:
                 known = [before.counted_on(row) for row in together]
                 passed.extend(known)
-                yield Told(cluster, group, map(event_of, known))
+                yield GroupEvents(cluster, group, map(event_of, known))
             else:
-                yield Told(cluster, group, (event_of(before.counted_on(row)) for row in together))
+                yield GroupEvents(cluster, group, (event_of(before.counted_on(row)) for row in together))
 
     for found in investigated(parts(), unnamed=lambda: has_counts, lanes=wanted.lanes):
         yield from passed
@@ -185,7 +187,7 @@ def _row_of_result(found: GroupCase | Failure) -> Row:
     try:
         return Row(shard=0, kind=Kind.CASE, cluster=history.cluster, group=history.group, payload=payload_of(found))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        return _failure_row(Failure(cluster=history.cluster, group=history.group, error=defects.told(error)))
+        return _failure_row(Failure(cluster=history.cluster, group=history.group, error=defects.describe(error)))
 
 
 def _failure_row(failure: Failure) -> Row:
@@ -194,13 +196,13 @@ def _failure_row(failure: Failure) -> Row:
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Many small rows a batch, and few large ones."""
-    held: list[Row] = []
+    waiting: list[Row] = []
     size = 0
     for row in rows:
-        held.append(row)
+        waiting.append(row)
         size += len(row.payload)
-        if len(held) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
-            yield batch_of(held)
-            held, size = [], 0
-    if held:
-        yield batch_of(held)
+        if len(waiting) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield batch_of(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield batch_of(waiting)

@@ -53,7 +53,7 @@ def triggered(stream: DataFrame, on_batch: OnBatch, checkpoint: str, every_ms: i
 
 def wait_for(query: StreamingQuery, busy: Lock) -> None:
     """Wait for the end of a stream; a batch that is at work when the process is told to end is finished."""
-    with told_to_end() as end:
+    with stop_event() as end:
         while not query.awaitTermination(_LOOK_S):
             if end.is_set():
                 with busy:
@@ -62,7 +62,7 @@ def wait_for(query: StreamingQuery, busy: Lock) -> None:
 
 
 @contextmanager
-def told_to_end() -> Iterator[Event]:
+def stop_event() -> Iterator[Event]:
     """Set by SIGTERM and Ctrl-C, which mean the same here."""
     end = Event()
 

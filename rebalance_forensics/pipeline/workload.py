@@ -26,11 +26,11 @@ def weight(split: Split) -> int:
 def workload(splits: Sequence[Split], catalog: Catalog) -> int:
     """Bytes of other lines that would take as long as the splits, judged by a few windows spread over them."""
     total = sum(map(weight, splits))
-    seen = told = 0
+    seen = matched = 0
     for window in _windows(splits, total):
         seen += len(window)
-        told += _lines_hit(window, catalog.prefilter().hits(window))
-    return total + (told * LINE_BYTES * total // seen if seen else 0)
+        matched += _lines_hit(window, catalog.prefilter().hits(window))
+    return total + (matched * LINE_BYTES * total // seen if seen else 0)
 
 
 def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:

@@ -57,6 +57,6 @@ def _sweep(place: Path) -> None:
     """Remove what killed processes of this user had no time to."""
     for left in (*place.glob(f"{PREFIX}*"), *place.glob(f"{SOCKETS_PREFIX}*")):
         with suppress(OSError, ValueError, TypeError):
-            mine = left.lstat().st_uid == os.getuid()
-            if mine and Process(**json.loads((left / _OWNER).read_text(encoding="utf-8"))).is_gone:
+            is_own = left.lstat().st_uid == os.getuid()
+            if is_own and Process(**json.loads((left / _OWNER).read_text(encoding="utf-8"))).is_gone:
                 shutil.rmtree(left, ignore_errors=True)

@@ -19,7 +19,7 @@ class Conclusion(Struct, frozen=True, kw_only=True):
     """Everything could be judged, and nothing is wrong."""
 
     def __str__(self) -> str:
-        """Both in one: `No fault found: 2 groups with 5 generations, everything planned or benign.`."""
+        """Both as one sentence: `No fault found: 2 groups with 5 generations, everything planned or benign.`."""
         return f"{self.title}: {self.details}." if self.details else f"{self.title}."
 
 
@@ -36,7 +36,7 @@ def conclusion(report: Report) -> Conclusion:
         return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
     title = "No fault found"
     if open_ones:
-        rebalances = sum(max(1, one.impact.rebalances) for one in open_ones.outlines)
+        rebalances = sum(max(1, incident.impact.rebalances) for incident in open_ones.outlines)
         title = f"{count(rebalances, 'rebalance')} unexplained, no fault found"
     elif too_little:
         title = "No fault found in what could be judged"
@@ -48,12 +48,12 @@ def conclusion(report: Report) -> Conclusion:
 
 def _judged(report: Report) -> str:
     generations = sum(len(history.generations) for history in report.groups)
-    said = f"{count(len(report.groups), 'group')} with {count(generations, 'generation')}"
+    judged = f"{count(len(report.groups), 'group')} with {count(generations, 'generation')}"
     if not report.incidents:
-        return f"{said}, no incident"
+        return f"{judged}, no incident"
     if unexplained(report):
-        return f"{said}, everything else planned or benign" if planned(report) else said
-    return f"{said}, everything planned or benign"
+        return f"{judged}, everything else planned or benign" if planned(report) else judged
+    return f"{judged}, everything planned or benign"
 
 
 def _gaps(report: Report, kind: GapKind) -> list[Gap]:
@@ -63,7 +63,7 @@ def _gaps(report: Report, kind: GapKind) -> list[Gap]:
 def caveat(report: Report) -> str:
     """What keeps a verdict from being the whole truth, in one sentence; empty where everything was read and judged."""
     failed = len(_gaps(report, "failed"))
-    unread = sum(bool(one.errors) for one in report.inputs)
+    unread = sum(bool(log.errors) for log in report.inputs)
     missing = [
         *([f"{count(failed, 'group')} could not be investigated"] if failed else []),
         *([f"{count(unread, 'file')} could not be read whole"] if unread else []),

@@ -24,7 +24,7 @@ from rebalance_forensics.report.wording import count, place, share, sureness
 MATTERS = 0.2
 """From here on a rival is worth a word where there is room for a few only."""
 SECOND_CHARACTERS = 8
-PLACES_TOLD = 2
+PLACES_SHOWN = 2
 LOGS_SHOWN = 12
 """Nobody fetches more logs than this for one incident; a group of thousands of members may want one of each."""
 DECISIVE, STRONG = 4, 2
@@ -47,16 +47,16 @@ class SignLine(Struct, frozen=True, kw_only=True):
     """One line of a table of signs: the sign as the logs answer it, and a mark for each hypothesis."""
 
     row: SignRow
-    says: str
+    wording: str
     marks: tuple[str, ...]
     where: str
 
 
 class SignTable(Struct, frozen=True, kw_only=True):
-    """Hypotheses against signs; `telling` are those that decide or would, `idle` say nothing about any of them."""
+    """Hypotheses against signs; `relevant` are those that decide or would, `idle` say nothing about any of them."""
 
     hypotheses: tuple[Hypothesis, ...]
-    telling: tuple[SignLine, ...]
+    relevant: tuple[SignLine, ...]
     idle: tuple[SignLine, ...]
 
 
@@ -65,7 +65,7 @@ def likelihoods(incident: Headline) -> str:
     first, *rivals = incident.root_causes
     if is_unexplained(incident):
         return "Unexplained: these logs do not show the cause."
-    others = "".join(f"; or {chance(one)}" for one in rivals)
+    others = "".join(f"; or {chance(rival)}" for rival in rivals)
     return f"Most likely {first.cause} ({sureness(first.confidence)}){others}."
 
 
@@ -76,7 +76,7 @@ def chance(rival: Blame) -> str:
 
 def serious_rivals(incident: Incident) -> tuple[RootCause, ...]:
     """Pick the rivals that a message of a few words must not leave out."""
-    return tuple(one for one in incident.root_causes[1:] if one.confidence >= MATTERS)
+    return tuple(cause for cause in incident.root_causes[1:] if cause.confidence >= MATTERS)
 
 
 class WantedLogs(Struct, frozen=True, kw_only=True):
@@ -91,11 +91,11 @@ class WantedLogs(Struct, frozen=True, kw_only=True):
 def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
     """The first of the logs that would decide, those of the same time together."""
     together: dict[tuple[EpochMs | None, EpochMs | None, tuple[str, ...]], list[WouldDecide]] = {}
-    for one in incident.would_decide[:LOGS_SHOWN]:
-        together.setdefault((one.started_at, one.ended_at, one.between), []).append(one)
+    for log in incident.would_decide[:LOGS_SHOWN]:
+        together.setdefault((log.started_at, log.ended_at, log.between), []).append(log)
     return tuple(
         WantedLogs(
-            needs=_listed(tuple(one.needs for one in alike), "and"),
+            needs=_listed(tuple(log.needs for log in alike), "and"),
             started_at=begin,
             ended_at=end,
             between=between if len(between) > 1 else (),
@@ -109,9 +109,9 @@ def deciding(incident: Incident) -> Iterator[str]:
 
     As many logs as a person reads, then how many more the JSON report names.
     """
-    for one in wanted_logs(incident):
-        between = f" ({either(one.between)})" if one.between else ""
-        yield f"{one.needs}{_spanned(one.started_at, one.ended_at, incident.started_at)}{between}"
+    for logs in wanted_logs(incident):
+        between = f" ({either(logs.between)})" if logs.between else ""
+        yield f"{logs.needs}{_spanned(logs.started_at, logs.ended_at, incident.started_at)}{between}"
     if len(incident.would_decide) > LOGS_SHOWN:
         yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 
@@ -140,16 +140,18 @@ class Exclusion(Struct, frozen=True, kw_only=True):
     """Causes that the same lines, or the same logs, rule out for the same reason."""
 
     causes: tuple[str, ...]
-    told: RuledOut
+    example: RuledOut
     """One of them: why, and where it is read."""
 
 
 def exclusions(incident: Incident) -> tuple[Exclusion, ...]:
     """What is ruled out, each reason once."""
     together: dict[object, list[RuledOut]] = {}
-    for one in incident.ruled_out:
-        together.setdefault((one.why, one.evidence, one.looked_in), []).append(one)
-    return tuple(Exclusion(causes=tuple(one.cause for one in alike), told=alike[0]) for alike in together.values())
+    for exclusion in incident.ruled_out:
+        together.setdefault((exclusion.why, exclusion.evidence, exclusion.looked_in), []).append(exclusion)
+    return tuple(
+        Exclusion(causes=tuple(exclusion.cause for exclusion in alike), example=alike[0]) for alike in together.values()
+    )
 
 
 def ruled_out(other: RuledOut, incident: Incident) -> str:
@@ -162,17 +164,19 @@ def sign_table(incident: Incident) -> SignTable:
     """Set the hypotheses of an incident against its signs, the signs that decide most first."""
     hypotheses = tuple(_hypotheses(incident))
     lines = [_line(row, hypotheses, incident) for row in incident.signs]
-    telling = [line for line in lines if line.row.answer == "unobservable" or _most(line.row)]
-    telling.sort(key=lambda line: -_most(line.row))
+    relevant = [line for line in lines if line.row.answer == "unobservable" or _most(line.row)]
+    relevant.sort(key=lambda line: -_most(line.row))
     idle = [line for line in lines if not (line.row.answer == "unobservable" or _most(line.row))]
-    return SignTable(hypotheses=hypotheses, telling=tuple(telling), idle=tuple(idle))
+    return SignTable(hypotheses=hypotheses, relevant=tuple(relevant), idle=tuple(idle))
 
 
 def _hypotheses(incident: Incident) -> Iterator[Hypothesis]:
-    for rank, one in enumerate(incident.root_causes):
-        yield Hypothesis(cause=one.cause, standing=share(one.confidence) if rank else sureness(one.confidence))
-    possible = {one.cause for one in incident.root_causes}
-    excluded = {one.cause for one in incident.ruled_out}
+    for rank, root_cause in enumerate(incident.root_causes):
+        yield Hypothesis(
+            cause=root_cause.cause, standing=share(root_cause.confidence) if rank else sureness(root_cause.confidence)
+        )
+    possible = {root_cause.cause for root_cause in incident.root_causes}
+    excluded = {exclusion.cause for exclusion in incident.ruled_out}
     for cause in dict.fromkeys(cause for row in incident.signs for cause, _ in row.weighs):
         if cause not in possible:
             yield Hypothesis(cause=cause, standing="ruled out" if cause in excluded else "unlikely")
@@ -182,8 +186,8 @@ def _line(row: SignRow, hypotheses: tuple[Hypothesis, ...], incident: Incident) 
     weighs = dict(row.weighs)
     return SignLine(
         row=row,
-        says=f"{row.says.rstrip('.?')}?" if row.answer == "unobservable" else row.says,
-        marks=tuple(_mark(row, weighs.get(one.cause)) for one in hypotheses),
+        wording=f"{row.says.rstrip('.?')}?" if row.answer == "unobservable" else row.says,
+        marks=tuple(_mark(row, weighs.get(hypothesis.cause)) for hypothesis in hypotheses),
         where=proof_of(row, incident),
     )
 
@@ -206,8 +210,8 @@ def _paths(logs: tuple[SearchedLog, ...]) -> list[str]:
 
 
 def _some(places: list[str]) -> str:
-    more = len(places) - PLACES_TOLD
-    return ", ".join(places[:PLACES_TOLD]) + (f" and {more} more" if more > 0 else "")
+    more = len(places) - PLACES_SHOWN
+    return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:

@@ -27,7 +27,7 @@ def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
 
 
 def pieces(document: Mapping[str, Json | Iterator[Json]]) -> Iterator[str]:
-    """The same piece by piece: a report of a busy cluster is some hundred MB, and each copy of it takes as much."""
+    """Pretty JSON in chunks: the report of a busy cluster takes some hundred MB, and so does each copy."""
     yield "{\n"
     for place, (name, value) in enumerate(document.items()):
         if place:
@@ -40,7 +40,7 @@ def pieces(document: Mapping[str, Json | Iterator[Json]]) -> Iterator[str]:
     yield "\n}\n"
 
 
-def written_on_one_line(document: Json) -> str:
+def json_line(document: Json) -> str:
     """Write a document as one line of JSON Lines."""
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 

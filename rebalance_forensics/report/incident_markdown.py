@@ -41,13 +41,13 @@ def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Ite
     for rank, cause in enumerate(incident.root_causes):
         yield f"## {safe(f'Or {chance(cause)}' if rank else f'What happened: {cause.cause}')}"
         yield ""
-        if (told := narrative(cause)) != incident.summary:
-            yield from (safe(told), "")
+        if (why := narrative(cause)) != incident.summary:
+            yield from (safe(why), "")
         yield from _cause(cause)
     if incident.ruled_out:
         yield from ("## Ruled out", "")
         for other in exclusions(incident):
-            yield f"- **{safe(', '.join(other.causes))}**: {safe(ruled_out(other.told, incident))}"
+            yield f"- **{safe(', '.join(other.causes))}**: {safe(ruled_out(other.example, incident))}"
         yield ""
 
 
@@ -60,7 +60,7 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     for wanted in deciding(incident):
         yield "Would decide", wanted
     yield "Culprit", culprits(cause)
-    others = [name for one in cause.culprits for name in names_besides(one)]
+    others = [name for culprit in cause.culprits for name in names_besides(culprit)]
     if others:
         yield "Also known as", some(others)
     yield "When", since(incident)
@@ -74,12 +74,12 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
 def _cause(cause: RootCause) -> Iterator[str]:
     steps = [*steps_of(cause)]
     if steps:
-        one_day = len({day(one.at) for one in steps if is_timed(one.at)}) <= 1
+        one_day = len({day(moment.at) for moment in steps if is_timed(moment.at)}) <= 1
         shown = time_of_day if one_day else utc
         yield from ("### Timeline", "", "| time (UTC) | event | line |", "|---|---|---|")
-        for one in steps:
-            line = f"`{code(place(one.evidence))}`" if one.evidence else ""
-            yield f"| {shown(one.at, 'unknown')} | {safe(step(one.what))}{one.repeated} | {line} |"
+        for moment in steps:
+            line = f"`{code(place(moment.evidence))}`" if moment.evidence else ""
+            yield f"| {shown(moment.at, 'unknown')} | {safe(step(moment.what))}{moment.repeated} | {line} |"
         yield ""
     yield from ("### Proof", "")
     for evidence in cause.evidence:

@@ -25,7 +25,7 @@ def reading_document(reading: Reading) -> Document:
             "stable": reading.leadership.stable,
             "changes": [_change(change) for change in reading.leadership.changes],
         },
-        "rebalances": [_participation(one) for one in reading.participants],
+        "rebalances": [_participation(participation) for participation in reading.participants],
         "close_together": [_burst(burst) for burst in reading.close_together],
         "spacings": [_spacing(spacing) for spacing in reading.spacings],
     }
@@ -41,17 +41,17 @@ def _change(change: LeaderChange) -> Document:
     }
 
 
-def _participation(one: Participation) -> Document:
+def _participation(participation: Participation) -> Document:
     return {
-        "generation": one.generation,
-        "at": iso(one.at),
-        "leader": one.leader,
-        "members": None if one.members is None else list(one.members),
-        "missing": list(one.missing),
-        "new": list(one.new),
-        "renewed": list(one.renewed),
-        "consumers": one.consumers,
-        "clients": one.clients,
+        "generation": participation.generation,
+        "at": iso(participation.at),
+        "leader": participation.leader,
+        "members": None if participation.members is None else list(participation.members),
+        "missing": list(participation.missing),
+        "new": list(participation.new),
+        "renewed": list(participation.renewed),
+        "consumers": participation.consumers,
+        "clients": participation.clients,
     }
 
 

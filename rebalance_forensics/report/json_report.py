@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.model import (
     WhatIf,
     WouldDecide,
 )
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.report.documents import Document, Json, pieces
 from rebalance_forensics.report.json_rebalance_pattern import evidence_document, reading_document
 from rebalance_forensics.report.model import InputSummary, Report
@@ -36,8 +36,8 @@ def to_json(report: Report) -> str:
 
 
 def json_pieces(report: Report) -> Iterator[str]:
-    """The same piece by piece, for whoever writes it to a file."""
-    with seldom_collected():
+    """The JSON report in chunks, for a file."""
+    with collecting_rarely():
         yield from pieces(
             {
                 "schema_version": SCHEMA_VERSION,
@@ -182,15 +182,15 @@ def _incident(incident: Incident) -> Document:
         "summary": incident.summary,
         "root_causes": [_root_cause(cause) for cause in incident.root_causes],
         "ruled_out": [_ruled_out(other) for other in incident.ruled_out],
-        "would_decide": [_would_decide(one) for one in incident.would_decide],
+        "would_decide": [_would_decide(log) for log in incident.would_decide],
         "followups": list(incident.followups),
         "generations": list(incident.generations),
         "impact": _impact(incident.impact),
         "what_if": [_what_if(other) for other in incident.what_if],
         "occurrences": incident.occurrences,
         "related": [
-            {"kind": one.kind, "incidents": list(one.ids), "groups": one.groups, "why": one.why}
-            for one in incident.related
+            {"kind": relation.kind, "incidents": list(relation.ids), "groups": relation.groups, "why": relation.why}
+            for relation in incident.related
         ],
         "signs": [_sign(row) for row in incident.signs],
     }
@@ -206,27 +206,27 @@ def _ruled_out(other: RuledOut) -> Document:
     }
 
 
-def _would_decide(one: WouldDecide) -> Document:
+def _would_decide(log: WouldDecide) -> Document:
     return {
-        "needs": one.needs,
-        "who": one.who,
-        "from": iso(one.started_at),
-        "to": iso(one.ended_at),
-        "between": list(one.between),
+        "needs": log.needs,
+        "who": log.who,
+        "from": iso(log.started_at),
+        "to": iso(log.ended_at),
+        "between": list(log.between),
     }
 
 
 def _sign(row: SignRow) -> Document:
-    return _told(row) if row.evidence or row.looked_in else _bare(row)
+    return _whole_sign(row) if row.evidence or row.looked_in else _short_sign(row)
 
 
 @lru_cache(maxsize=1 << 12)
-def _bare(row: SignRow) -> Document:
+def _short_sign(row: SignRow) -> Document:
     """A row without a line or a log of its own: a busy cluster has a million, of a few hundred kinds."""
-    return _told(row)
+    return _whole_sign(row)
 
 
-def _told(row: SignRow) -> Document:
+def _whole_sign(row: SignRow) -> Document:
     return {
         "sign": row.sign,
         "says": row.says,

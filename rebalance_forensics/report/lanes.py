@@ -32,14 +32,18 @@ def leader_names(generation: Generation) -> frozenset[str]:
     """Give every name of the member that led a generation."""
     if generation.leader is None:
         return frozenset()
-    led = [one for one in generation.members if generation.leader in (one.member_id, one.client_id)]
-    names = (name for one in led for name in (one.member_id, one.client_id, one.instance_id) if name)
+    led = [member for member in generation.members if generation.leader in (member.member_id, member.client_id)]
+    names = (name for member in led for name in (member.member_id, member.client_id, member.instance_id) if name)
     return frozenset({generation.leader, *names})
 
 
 def stable_until(history: GroupHistory) -> Iterator[tuple[Generation, EpochMs | None]]:
     """Pair each generation whose time is known with the start of the next, None for the last."""
-    timed = [one for one in history.generations if one.started_at is not None or one.completed_at is not None]
+    timed = [
+        generation
+        for generation in history.generations
+        if generation.started_at is not None or generation.completed_at is not None
+    ]
     for generation, following in pairwise(timed):
         yield generation, following.started_at if following.started_at is not None else following.completed_at
     if timed:
@@ -47,7 +51,7 @@ def stable_until(history: GroupHistory) -> Iterator[tuple[Generation, EpochMs | 
 
 
 def _moments_of_generations(history: GroupHistory) -> list[EpochMs]:
-    edges = [edge for one in history.generations for edge in (one.started_at, one.completed_at)]
+    edges = [edge for generation in history.generations for edge in (generation.started_at, generation.completed_at)]
     edges += [edge for term in history.coordinators for edge in (term.started_at, term.ended_at)]
     return [edge for edge in edges if edge is not None]
 

@@ -16,12 +16,12 @@ UUID_SHOWN = 8
 
 def short_names(history: GroupHistory) -> Mapping[str, str]:
     """The short name for each client id and member id of the group's members, as generations and pauses name them."""
-    members = [one for generation in history.generations for one in generation.members]
+    members = [member for generation in history.generations for member in generation.members]
     places = _places(members)
     short: dict[str, str] = {}
-    for one in members:
-        name = _short(member_name(one), places)
-        short |= {key: name for key in (one.client_id, one.member_id) if key}
+    for member in members:
+        name = _short(member_name(member), places)
+        short |= {key: name for key in (member.client_id, member.member_id) if key}
     for pause in history.pauses:
         if pause.client_id and pause.client_id not in short:
             short[pause.client_id] = _short(pause.client_id, places)
@@ -45,18 +45,18 @@ def with_short_readings(history: GroupHistory) -> GroupHistory:
 
     participants = tuple(
         replace(
-            one,
-            leader=one.leader and named(one.leader),
-            members=None if one.members is None else all_named(one.members),
-            missing=all_named(one.missing),
-            new=all_named(one.new),
-            renewed=all_named(one.renewed),
+            participation,
+            leader=participation.leader and named(participation.leader),
+            members=None if participation.members is None else all_named(participation.members),
+            missing=all_named(participation.missing),
+            new=all_named(participation.new),
+            renewed=all_named(participation.renewed),
         )
-        for one in reading.participants
+        for participation in reading.participants
     )
     bursts = tuple(
-        replace(one, failures=tuple(replace(each, who=each.who and named(each.who)) for each in one.failures))
-        for one in reading.close_together
+        replace(burst, failures=tuple(replace(each, who=each.who and named(each.who)) for each in burst.failures))
+        for burst in reading.close_together
     )
     return replace(history, reading=replace(reading, participants=participants, close_together=bursts))
 
@@ -73,11 +73,11 @@ def _places(members: Sequence[Member]) -> dict[str, str]:
     """Where each instance of Streams runs; its process where several run in one place, or nobody knows the place."""
     processes: dict[str, set[str]] = defaultdict(set)
     where: dict[str, str] = {}
-    for one in members:
-        client = streams_client(one.client_id or "")
+    for member in members:
+        client = streams_client(member.client_id or "")
         if client is not None:
-            where.setdefault(client, one.host or "")
-            processes[one.host or ""].add(client)
+            where.setdefault(client, member.host or "")
+            processes[member.host or ""].add(client)
     return {client: host if host and len(processes[host]) == 1 else _process(client) for client, host in where.items()}
 
 
@@ -95,10 +95,10 @@ def _short(name: str, places: Mapping[str, str]) -> str:
 def hosts_of(members: Sequence[Member], short: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The host of each name, where every name has one of its own."""
     hosts: dict[str, set[str]] = defaultdict(set)
-    for one in members:
-        if one.host:
-            hosts[short_name(one, short)].add(one.host)
+    for member in members:
+        if member.host:
+            hosts[short_name(member, short)].add(member.host)
     alone = {name: next(iter(found)) for name, found in hosts.items() if len(found) == 1}
-    names = {short_name(one, short) for one in members}
+    names = {short_name(member, short) for member in members}
     if len(set(alone.values())) == len(names) == len(alone):
         yield from alone.items()

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
 
@@ -51,14 +51,18 @@ class Report(Struct, frozen=True, kw_only=True):
     """The address at which its page is opened in a browser; messages link to it."""
 
     @property
-    def kept_groups(self) -> Kept[GroupHistory, GroupOutline]:
+    def lazy_groups(self) -> LazyList[GroupHistory, GroupOutline]:
         """The groups with their outlines."""
-        return self.groups if isinstance(self.groups, Kept) else Kept(self.groups, self.groups.__getitem__)
+        return self.groups if isinstance(self.groups, LazyList) else LazyList(self.groups, self.groups.__getitem__)
 
     @property
-    def kept_incidents(self) -> Kept[Incident, Headline]:
+    def lazy_incidents(self) -> LazyList[Incident, Headline]:
         """The incidents with their headlines."""
-        return self.incidents if isinstance(self.incidents, Kept) else Kept(self.incidents, self.incidents.__getitem__)
+        return (
+            self.incidents
+            if isinstance(self.incidents, LazyList)
+            else LazyList(self.incidents, self.incidents.__getitem__)
+        )
 
     def link_to(self, incident: Incident) -> str | None:
         """The address that opens the page at an incident; None where nobody said where the page is."""

@@ -12,15 +12,15 @@ SUGGESTED = 10
 def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The names most like it, best first: other case or signs, a part of one or the other way round, a slip."""
     by_plain: dict[str, list[str]] = {}
-    for one in dict.fromkeys(known):
-        by_plain.setdefault(_plain(one), []).append(one)
+    for candidate in dict.fromkeys(known):
+        by_plain.setdefault(_plain(candidate), []).append(candidate)
     wanted = _plain(name)
     if not wanted:
         return []
     parts = [plain for plain in by_plain if plain and (wanted in plain or plain in wanted)]
     alike = difflib.get_close_matches(wanted, by_plain, n=limit, cutoff=0.7)
     ordered = dict.fromkeys([*(plain for plain in by_plain if plain == wanted), *alike, *parts])
-    return [one for plain in ordered for one in by_plain[plain]][:limit]
+    return [candidate for plain in ordered for candidate in by_plain[plain]][:limit]
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:

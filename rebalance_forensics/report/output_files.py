@@ -36,14 +36,14 @@ def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> Non
 
     Nothing is written where making the pieces fails.
     """
-    told = [text] if isinstance(text, str) else text
+    chunks = [text] if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file():
             # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
-            _write(path, list(told))
+            _write(path, list(chunks))
             return
         with replacing(path, mode) as unfinished:
-            _write(unfinished, told)
+            _write(unfinished, chunks)
     except OSError as error:
         raise OutputError.of(path, error) from error
 

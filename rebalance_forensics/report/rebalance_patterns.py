@@ -15,11 +15,11 @@ from rebalance_forensics.report.times import duration, time_of_day
 from rebalance_forensics.report.wording import begun, count, place, ranges, some
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
-FAILURES_TOLD = 6
-REASONS_TOLD = 8
-NAMES_TOLD = 6
-LEADERS_TOLD = 20
-TIMES_TOLD = 4
+FAILURES_SHOWN = 6
+REASONS_SHOWN = 8
+NAMES_SHOWN = 6
+LEADERS_SHOWN = 20
+TIMES_SHOWN = 4
 AS_LONG = 1.2
 """Gaps up to so many times a setting are said to match it."""
 
@@ -40,7 +40,7 @@ Sentence = tuple[str | Clock, ...]
 class Passage(Struct, frozen=True, kw_only=True):
     """A sentence, and what there is to say about it in detail."""
 
-    said: Sentence
+    sentence: Sentence
     details: tuple[Sentence, ...] = ()
 
 
@@ -75,12 +75,12 @@ def readings_of(history: GroupHistory) -> Readings:
 
 def _readings_of(history: GroupHistory) -> Readings:
     # Of lines without times only the order is known: nothing is close together or regular.
-    bursts = [one for one in history.reading.close_together if is_timed(one.started_at)]
+    bursts = [burst for burst in history.reading.close_together if is_timed(burst.started_at)]
     return Readings(
         led=tuple(_led(history)),
         close_together=tuple(map(_together, bursts)),
-        spaced=tuple(_spaced([one for one in history.reading.spacings if is_timed(one.at)])),
-        took_part=tuple(_took_part(history.reading.participants)),
+        spaced=tuple(_spaced([spacing for spacing in history.reading.spacings if is_timed(spacing.at)])),
+        took_part=tuple(_participants(history.reading.participants)),
     )
 
 
@@ -90,44 +90,44 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
         return
     history = with_short_readings(history)
     readings = _readings_of(history)
-    yield from (("Leader", plain(one.said)) for one in readings.led[:1])
+    yield from (("Leader", plain(passage.sentence)) for passage in readings.led[:1])
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
-    yield from (("Members", said) for said in _members(history.reading.participants))
+    yield from (("Members", sentence) for sentence in _members(history.reading.participants))
 
 
 def _first_of(passages: Sequence[Passage], noun: str) -> str:
     rest = len(passages) - 1
-    said = plain(passages[0].said)
-    return f"{said} {count(rest, f'more {noun}').capitalize()}." if rest else said
+    sentence = plain(passages[0].sentence)
+    return f"{sentence} {count(rest, f'more {noun}').capitalize()}." if rest else sentence
 
 
 def _members(rounds: Sequence[Participation]) -> Iterator[str]:
     """How many took part, and who was missing, new or renewed, with how often."""
-    sizes = [len(one.members) for one in rounds if one.members is not None]
+    sizes = [len(participation.members) for participation in rounds if participation.members is not None]
     if not sizes:
         return
     low, high = min(sizes), max(sizes)
-    said = f"{low} to {high} members" if low < high else f"{count(high, 'member')} each time"
+    sentence = f"{low} to {high} members" if low < high else f"{count(high, 'member')} each time"
     missing, new = (
-        Counter(chain.from_iterable(told)) for told in zip(*((r.missing, r.new) for r in rounds), strict=True)
+        Counter(chain.from_iterable(names)) for names in zip(*((r.missing, r.new) for r in rounds), strict=True)
     )
     back = missing & new
     for label, names in (
         ("left and returned", back),
         ("missing", missing - back),
         ("new", new - back),
-        ("back under a new id", Counter(chain.from_iterable(one.renewed for one in rounds))),
+        ("back under a new id", Counter(chain.from_iterable(participation.renewed for participation in rounds))),
     ):
         often = [name if number == 1 else f"{name} ({times(number)})" for name, number in names.most_common()]
-        said += f"; {label}: {some(often)}" if often else ""
-    yield f"{said}."
+        sentence += f"; {label}: {some(often)}" if often else ""
+    yield f"{sentence}."
 
 
 def numbered(generations: Sequence[int]) -> str:
     """`generation 7`, `generations 7-9, 12`."""
-    told = ranges(generations)
-    return f"{'generation' if told.isdigit() else 'generations'} {told}"
+    numbers = ranges(generations)
+    return f"{'generation' if numbers.isdigit() else 'generations'} {numbers}"
 
 
 def which(generation: int | None, at: EpochMs) -> Sentence:
@@ -138,27 +138,29 @@ def which(generation: int | None, at: EpochMs) -> Sentence:
 
 def _led(history: GroupHistory) -> Iterator[Passage]:
     rounds, leadership = history.reading.participants, history.reading.leadership
-    known = [one for one in rounds if one.leader is not None]
+    known = [participation for participation in rounds if participation.leader is not None]
     if not known:
         if rounds and history.rebalance_mode == "server-side":
-            yield Passage(said=("Nobody: under this protocol the coordinator assigns.",))
+            yield Passage(sentence=("Nobody: under this protocol the coordinator assigns.",))
         return
     terms: dict[str, list[Participation]] = defaultdict(list)
-    for one in known:
-        terms[one.leader or ""].append(one)
+    for participation in known:
+        terms[participation.leader or ""].append(participation)
     of_all = f"{count(len(known), 'rebalance')}"
     if len(known) < len(rounds):
         of_all += f" (of {len(rounds)}; the logs do not name the other leaders)"
     if leadership.stable is not False:
-        yield Passage(said=(f"{next(iter(terms))} led {of_all}.",))
+        yield Passage(sentence=(f"{next(iter(terms))} led {of_all}.",))
         return
-    moved = f"Leadership moved {times(len(leadership.changes))} in {of_all}{_kept_out(leadership.changes)}."
-    details = [_leader(name, mine) for name, mine in islice(terms.items(), LEADERS_TOLD)]
-    details += [(f"and {len(terms) - LEADERS_TOLD} more leaders",)] if len(terms) > LEADERS_TOLD else []
-    yield Passage(said=(moved,), details=tuple(details))
+    moved = (
+        f"Leadership moved {times(len(leadership.changes))} in {of_all}{_moves_without_departure(leadership.changes)}."
+    )
+    details = [_leader(name, led) for name, led in islice(terms.items(), LEADERS_SHOWN)]
+    details += [(f"and {len(terms) - LEADERS_SHOWN} more leaders",)] if len(terms) > LEADERS_SHOWN else []
+    yield Passage(sentence=(moved,), details=tuple(details))
 
 
-def _kept_out(changes: Sequence[LeaderChange]) -> str:
+def _moves_without_departure(changes: Sequence[LeaderChange]) -> str:
     """How often the leadership moved though the former leader had not left."""
     kept_out = sum(change.former_took_part is True for change in changes)
     if not kept_out:
@@ -167,24 +169,24 @@ def _kept_out(changes: Sequence[LeaderChange]) -> str:
     return f", {each}while the former leader was still a member"
 
 
-def _leader(name: str, mine: Sequence[Participation]) -> Sentence:
-    numbers = [one.generation for one in mine if one.generation is not None]
-    unnumbered = [Clock(one.at) for one in mine if one.generation is None]
-    told: list[str | Clock] = [f"{name} led {numbered(numbers)}" if numbers else f"{name} led"]
-    for number, clock in enumerate(unnumbered[:TIMES_TOLD]):
-        told += [", " if number else " and at " if numbers else " at ", clock]
-    rest = len(unnumbered) - TIMES_TOLD
-    return (*told, f" and {rest} more") if rest > 0 else tuple(told)
+def _leader(name: str, led: Sequence[Participation]) -> Sentence:
+    numbers = [participation.generation for participation in led if participation.generation is not None]
+    unnumbered = [Clock(participation.at) for participation in led if participation.generation is None]
+    sentence: list[str | Clock] = [f"{name} led {numbered(numbers)}" if numbers else f"{name} led"]
+    for number, clock in enumerate(unnumbered[:TIMES_SHOWN]):
+        sentence += [", " if number else " and at " if numbers else " at ", clock]
+    rest = len(unnumbered) - TIMES_SHOWN
+    return (*sentence, f" and {rest} more") if rest > 0 else tuple(sentence)
 
 
 def _together(burst: Burst) -> Passage:
-    numbers = [one for one in burst.generations if one is not None]
+    numbers = [generation for generation in burst.generations if generation is not None]
     named = f" ({numbered(numbers)})" if numbers else ""
-    failed = sum(one.times for one in burst.failures)
+    failed = sum(failure.times for failure in burst.failures)
     length = duration(burst.ended_at - burst.started_at)
-    said = f"{named}; {count(failed, 'JoinGroup or SyncGroup request')} failed in between." if failed else f"{named}."
+    rest = f"{named}; {count(failed, 'JoinGroup or SyncGroup request')} failed in between." if failed else f"{named}."
     return Passage(
-        said=(f"{burst.rebalances} rebalances within {length} from ", Clock(burst.started_at), said),
+        sentence=(f"{burst.rebalances} rebalances within {length} from ", Clock(burst.started_at), rest),
         details=(*_reasons(burst), *_failures(burst.failures)),
     )
 
@@ -194,88 +196,104 @@ def _reasons(burst: Burst) -> Iterator[Sentence]:
     kinds: dict[str, list[int | None]] = defaultdict(list)
     for generation, reason in later:
         kinds[reason or "no reason was logged"].append(generation)
-    for reason, generations in list(kinds.items())[:REASONS_TOLD]:
-        numbers = [one for one in generations if one is not None]
+    for reason, generations in list(kinds.items())[:REASONS_SHOWN]:
+        numbers = [generation for generation in generations if generation is not None]
         yield (f"{numbered(numbers) if numbers else 'the next rebalance'} began: {reason}",)
-    if len(kinds) > REASONS_TOLD:
-        yield (f"and for {len(kinds) - REASONS_TOLD} more reasons",)
+    if len(kinds) > REASONS_SHOWN:
+        yield (f"and for {len(kinds) - REASONS_SHOWN} more reasons",)
 
 
 def _failures(failures: Sequence[FailedAttempt]) -> Iterator[Sentence]:
-    for one in failures[:FAILURES_TOLD]:
-        error = f" with {one.error}" if one.error else ""
-        again = f", {one.times} times" if one.times > 1 else ""
-        who = f" of {one.who}" if one.who else ""
-        yield f"{one.api}{who} failed at ", Clock(one.at), f"{error}{again}: {one.why} ({place(one.evidence)})"
-    if len(failures) > FAILURES_TOLD:
-        yield (f"and {count(sum(one.times for one in failures[FAILURES_TOLD:]), 'more failure')}",)
+    for failure in failures[:FAILURES_SHOWN]:
+        error = f" with {failure.error}" if failure.error else ""
+        again = f", {failure.times} times" if failure.times > 1 else ""
+        who = f" of {failure.who}" if failure.who else ""
+        yield (
+            f"{failure.api}{who} failed at ",
+            Clock(failure.at),
+            f"{error}{again}: {failure.why} ({place(failure.evidence)})",
+        )
+    if len(failures) > FAILURES_SHOWN:
+        yield (f"and {count(sum(failure.times for failure in failures[FAILURES_SHOWN:]), 'more failure')}",)
 
 
 def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
     """Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself."""
-    for (evenly, setting), together in groupby(spacings, key=lambda one: (one.evenly, one.setting)):
-        mine = list(together)
-        yield from [_rhythm(mine, setting)] if evenly and len(mine) > 1 else [_rhythm([one], setting) for one in mine]
+    for (evenly, setting), together in groupby(spacings, key=lambda spacing: (spacing.evenly, spacing.setting)):
+        rhythm = list(together)
+        yield from (
+            [_rhythm(rhythm, setting)]
+            if evenly and len(rhythm) > 1
+            else [_rhythm([spacing], setting) for spacing in rhythm]
+        )
 
 
-def _rhythm(mine: Sequence[Spacing], setting: str | None) -> Passage:
-    shortest, longest = (duration(edge(one.gap_ms for one in mine)) for edge in (min, max))
+def _rhythm(rhythm: Sequence[Spacing], setting: str | None) -> Passage:
+    shortest, longest = (duration(edge(spacing.gap_ms for spacing in rhythm)) for edge in (min, max))
     length = shortest if shortest == longest else f"{shortest} to {longest}"
-    begin, end = mine[0], mine[-1]
+    begin, end = rhythm[0], rhythm[-1]
     numbers = [n for n in (begin.from_generation, end.to_generation) if n is not None]
     span: Sentence = (
         (f"Generation{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, numbers))}",)
         if numbers
         else ("The rebalance before ", Clock(begin.at))
     )
-    gaps = f"{len(mine)} regular intervals of {length}" if len(mine) > 1 else f"{length} apart"
-    return Passage(said=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple(_whys(mine)))
+    gaps = f"{len(rhythm)} regular intervals of {length}" if len(rhythm) > 1 else f"{length} apart"
+    return Passage(sentence=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple(_explanations(rhythm)))
 
 
-def _setting(one: Spacing, setting: str | None) -> str:
-    if setting is None or one.value_ms is None:
+def _setting(spacing: Spacing, setting: str | None) -> str:
+    if setting is None or spacing.value_ms is None:
         return ", which matches no known setting"
-    known = "in the logs" if one.configured else "by default; not in the logs"
+    known = "in the logs" if spacing.configured else "by default; not in the logs"
     # A timer may have run from somewhere within the gap: then the gap is not as long as the setting, but holds it.
-    verb = "matches" if one.gap_ms <= one.value_ms * AS_LONG else "includes"
-    return f", which {verb} {setting} ({one.value_ms} ms {known})"
+    verb = "matches" if spacing.gap_ms <= spacing.value_ms * AS_LONG else "includes"
+    return f", which {verb} {setting} ({spacing.value_ms} ms {known})"
 
 
-def _whys(mine: Sequence[Spacing]) -> Iterator[Sentence]:
-    yield from ((why,) for why in dict.fromkeys(one.why for one in mine if one.why))
+def _explanations(rhythm: Sequence[Spacing]) -> Iterator[Sentence]:
+    yield from ((why,) for why in dict.fromkeys(spacing.why for spacing in rhythm if spacing.why))
 
 
-def _took_part(rounds: Sequence[Participation]) -> Iterator[Passage]:
-    known = [one for one in rounds if one.members is not None]
+def _participants(rounds: Sequence[Participation]) -> Iterator[Passage]:
+    known = [participation for participation in rounds if participation.members is not None]
     if rounds and not known:
-        counted = {(one.clients, one.consumers) for one in rounds}
+        counted = {(participation.clients, participation.consumers) for participation in rounds}
         if len(counted) == 1 and rounds[0].consumers is not None:
             clients = f"{count(rounds[0].clients, 'client')} with " if rounds[0].clients is not None else ""
             counts = f"{clients}{count(rounds[0].consumers, 'consumer')}"
-            yield Passage(said=(f"{counts} each time, as the leader counted.",))
+            yield Passage(sentence=(f"{counts} each time, as the leader counted.",))
         return
-    changed = [one for one in known if one.missing or one.new or one.renewed]
+    changed = [
+        participation for participation in known if participation.missing or participation.new or participation.renewed
+    ]
     first = known[:1]
-    for one in first:
-        names = some(one.members or (), NAMES_TOLD)
-        every: Sentence = ("each time",) if not changed and len(known) > 1 else ("in ", *which(one.generation, one.at))
-        yield Passage(said=(f"{count(len(one.members or ()), 'member')} ", *every, f": {names or 'nobody'}."))
+    for participation in first:
+        names = some(participation.members or (), NAMES_SHOWN)
+        every: Sentence = (
+            ("each time",)
+            if not changed and len(known) > 1
+            else ("in ", *which(participation.generation, participation.at))
+        )
+        yield Passage(
+            sentence=(f"{count(len(participation.members or ()), 'member')} ", *every, f": {names or 'nobody'}.")
+        )
     seen: set[str] = set()
-    for one in known:
-        if one.missing or one.new or one.renewed:
-            yield _change(one, seen)
-        seen.update(one.members or ())
+    for participation in known:
+        if participation.missing or participation.new or participation.renewed:
+            yield _change(participation, seen)
+        seen.update(participation.members or ())
 
 
-def _change(one: Participation, seen: Collection[str]) -> Passage:
+def _change(participation: Participation, seen: Collection[str]) -> Passage:
     """What changed against the rebalance before; who was seen before that is back, and not new."""
     groups = (
-        ("missing", one.missing),
-        ("new", [name for name in one.new if name not in seen]),
-        ("back", [name for name in one.new if name in seen]),
-        ("back under a new id", one.renewed),
+        ("missing", participation.missing),
+        ("new", [name for name in participation.new if name not in seen]),
+        ("back", [name for name in participation.new if name in seen]),
+        ("back under a new id", participation.renewed),
     )
-    parts = [f"{label}: {some(names, NAMES_TOLD)}" for label, names in groups if names]
-    told = count(len(one.members or ()), "member")
-    which_one, *clock = which(one.generation, one.at)
-    return Passage(said=(begun(str(which_one)), *clock, f": {told}; {'; '.join(parts)}."))
+    parts = [f"{label}: {some(names, NAMES_SHOWN)}" for label, names in groups if names]
+    size = count(len(participation.members or ()), "member")
+    label, *clock = which(participation.generation, participation.at)
+    return Passage(sentence=(begun(str(label)), *clock, f": {size}; {'; '.join(parts)}."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rebalance_forensics.diagnosis.model import Headline, Incident, Severity
-from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 
 UNEXPLAINED = "unexplained"
@@ -29,7 +29,7 @@ def urgency(incident: Headline) -> tuple[int, bool, int, int, int, int, str]:
     )
 
 
-Incidents = Kept[Incident, Headline]
+Incidents = LazyList[Incident, Headline]
 
 
 def most_urgent_first(incidents: Incidents) -> Incidents:
@@ -39,22 +39,22 @@ def most_urgent_first(incidents: Incidents) -> Incidents:
 
 def faults(report: Report) -> Incidents:
     """Pick what needs somebody, most urgent first."""
-    return most_urgent_first(_those(report, lambda one: one.severity != "info"))
+    return most_urgent_first(_incidents_where(report, lambda incident: incident.severity != "info"))
 
 
 def planned(report: Report) -> Incidents:
     """Pick what was planned or benign, in the order of the report."""
-    return _those(report, lambda one: one.severity == "info" and not is_unexplained(one))
+    return _incidents_where(report, lambda incident: incident.severity == "info" and not is_unexplained(incident))
 
 
 def unexplained(report: Report) -> Incidents:
     """Pick what has no known cause, though it did no harm: it may be anything, so it is not benign."""
-    return _those(report, lambda one: one.severity == "info" and is_unexplained(one))
+    return _incidents_where(report, lambda incident: incident.severity == "info" and is_unexplained(incident))
 
 
-def _those(report: Report, are_meant: Callable[[Headline], bool]) -> Incidents:
-    incidents = report.kept_incidents
-    return incidents.at([place for place, one in enumerate(incidents.outlines) if are_meant(one)])
+def _incidents_where(report: Report, are_meant: Callable[[Headline], bool]) -> Incidents:
+    incidents = report.lazy_incidents
+    return incidents.at([place for place, incident in enumerate(incidents.outlines) if are_meant(incident)])
 
 
 def is_unexplained(incident: Headline) -> bool:

@@ -10,8 +10,8 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
 
-NEVER, UNTOLD = "never", "not in the logs"
-UNREAD_UNTOLD = "the logs do not show how long partitions were unread"
+NEVER, NOT_LOGGED = "never", "not in the logs"
+UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
 SAVED_MS = 1_000
@@ -28,15 +28,15 @@ def step(what: str) -> str:
     return what
 
 
-def cluster_of(one: Headline | GroupOutline) -> str | None:
+def cluster_of(subject: Headline | GroupOutline) -> str | None:
     """The cluster's name, where somebody gave it one."""
-    return None if one.cluster in UNNAMED_CLUSTERS else one.cluster
+    return None if subject.cluster in UNNAMED_CLUSTERS else subject.cluster
 
 
-def group_of(one: Headline | GroupOutline) -> str:
+def group_of(subject: Headline | GroupOutline) -> str:
     """`payments on prod`; only `payments` where nobody named the cluster."""
-    cluster = cluster_of(one)
-    return f"{one.group} on {cluster}" if cluster else one.group
+    cluster = cluster_of(subject)
+    return f"{subject.group} on {cluster}" if cluster else subject.group
 
 
 def place(line: Evidence) -> str:
@@ -78,14 +78,14 @@ def share(confidence: float) -> str:
 def narrative(cause: RootCause) -> str:
     """Tell what happened, how often, and to whom besides."""
     others = cause.affected
-    told = [
+    sentences = [
         cause.narrative,
         f"It happened {thousands(cause.occurrences)} times." if cause.occurrences > len(others) + 1 else "",
         f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
     ]
-    if any(told[1:]) and not cause.narrative.endswith((".", "!", "?")):
-        told[0] += "."
-    return " ".join(filter(None, told))
+    if any(sentences[1:]) and not cause.narrative.endswith((".", "!", "?")):
+        sentences[0] += "."
+    return " ".join(filter(None, sentences))
 
 
 def culprit(culprit: Culprit) -> str:
@@ -98,21 +98,21 @@ def culprit(culprit: Culprit) -> str:
 def culprits(cause: Blame) -> str:
     """All who made it happen, each kind once, or that nobody is known."""
     by_kind: dict[str, list[Culprit]] = {}
-    for one in cause.culprits:
-        by_kind.setdefault(one.kind, []).append(one)
-    told = (culprit(same[0]) if len(same) == 1 else _several(kind, same) for kind, same in by_kind.items())
-    return ", ".join(told) or "not named in the logs"
+    for named in cause.culprits:
+        by_kind.setdefault(named.kind, []).append(named)
+    phrases = (culprit(same[0]) if len(same) == 1 else _several(kind, same) for kind, same in by_kind.items())
+    return ", ".join(phrases) or "not named in the logs"
 
 
 def _several(kind: str, same: Sequence[Culprit]) -> str:
     """`connectors orders-sink, audit-sink and 5 more`."""
-    return f"{kind}s {some([one.name for one in same], CULPRITS_SHOWN)}"
+    return f"{kind}s {some([named.name for named in same], CULPRITS_SHOWN)}"
 
 
 def impact(impact: Impact) -> str:
     """Tell the cost in numbers: partitions that nobody read and stops of the whole group first, then pauses."""
-    told = stopped(impact)
-    reading = [unread(impact), "" if told in (NEVER, UNTOLD) else f"whole group stopped for {told}"]
+    stop = stopped(impact)
+    reading = [unread(impact), "" if stop in (NEVER, NOT_LOGGED) else f"whole group stopped for {stop}"]
     rest = [
         f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "",
         count(impact.members, "member") if impact.members else "",
@@ -125,32 +125,32 @@ def unread(impact: Impact) -> str:
     """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
-        return f"the partitions of {' unread for '.join(whose)}" if whose else UNREAD_UNTOLD
+        return f"the partitions of {' unread for '.join(whose)}" if whose else UNREAD_NOT_LOGGED
     if not impact.unread_partitions:
         return "no partition was left unread"
     return f"{_how_many_unread(impact)} unread for {_how_long_unread(impact)}"
 
 
 def unread_figure(impact: Impact) -> str:
-    """The same beside the word unread: `2 of 6 partitions, up to 11.2 s`."""
+    """The unread partitions without the word unread: `2 of 6 partitions, up to 11.2 s`."""
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
-        return f"the partitions of {', '.join(whose)}" if whose else UNTOLD
+        return f"the partitions of {', '.join(whose)}" if whose else NOT_LOGGED
     return f"{_how_many_unread(impact)}, {_how_long_unread(impact)}" if impact.unread_partitions else "no partition"
 
 
 def _by_member(impact: Impact) -> tuple[str, str] | None:
     """`1 of 3 members`, and for how long, where nobody names partitions."""
-    told = impact.by_member
-    if told is None or not told.members:
+    members = impact.by_member
+    if members is None or not members.members:
         return None
     who = (
-        count(told.members, "member")
-        if told.of_members is None
-        else f"{told.members} of {count(told.of_members, 'member')}"
+        count(members.members, "member")
+        if members.of_members is None
+        else f"{members.members} of {count(members.of_members, 'member')}"
     )
-    several = told.unread_member_ms != told.longest_ms * told.members
-    return who, f"{'at least' if told.at_least else 'up to' if several else 'about'} {duration(told.longest_ms)}"
+    several = members.unread_member_ms != members.longest_ms * members.members
+    return who, f"{'at least' if members.at_least else 'up to' if several else 'about'} {duration(members.longest_ms)}"
 
 
 def _how_many_unread(impact: Impact) -> str:
@@ -171,7 +171,7 @@ def stopped(impact: Impact) -> str:
         return duration(impact.stopped_ms) if impact.stopped_ms else NEVER
     bounds = impact.by_member
     if bounds is None or not (bounds.stopped_at_least_ms or bounds.stopped_at_most_ms):
-        return UNTOLD
+        return NOT_LOGGED
     if bounds.stopped_at_most_ms is None:
         return f"at least {duration(bounds.stopped_at_least_ms or 0)}"
     least, most = duration(bounds.stopped_at_least_ms or 0), duration(bounds.stopped_at_most_ms)
@@ -260,8 +260,8 @@ def some(names: Sequence[str], limit: int = 4) -> str:
 def names_besides(culprit: Culprit) -> tuple[str, ...]:
     """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
     # Whoever reads `broker-1` knows that it is called 1.
-    told = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
-    return tuple(sorted((name for name in culprit.names if name not in told), key=_made_up))
+    known = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
+    return tuple(sorted((name for name in culprit.names if name not in known), key=_made_up))
 
 
 def _made_up(name: str) -> bool:

@@ -22,7 +22,7 @@ def prefilter(request: pytest.FixtureRequest) -> Prefilter:
     """The shipped catalog's prefilter, both kinds."""
     if request.param:
         pytest.importorskip("hyperscan")
-    return Prefilter.of(LOADED.catalog().sought(), fast=request.param)
+    return Prefilter.of(LOADED.catalog().search_words(), fast=request.param)
 
 
 def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Prefilter) -> None:

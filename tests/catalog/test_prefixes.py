@@ -38,11 +38,11 @@ from rebalance_forensics.catalog.prefixes import peel
 def test_a_prefix_says_who_speaks(prefix: str, said: dict[str, object]) -> None:
     peeled = peel(f"{prefix}State transition from RUNNING to REBALANCING")
     assert peeled.bare == "State transition from RUNNING to REBALANCING"
-    assert peeled.said == said
+    assert peeled.fields == said
 
 
 def test_a_group_id_with_blanks_and_brackets_is_whole() -> None:
-    assert peel("[Consumer clientId=my app [eu], groupId=a group] Subscribed").said == {
+    assert peel("[Consumer clientId=my app [eu], groupId=a group] Subscribed").fields == {
         "client_id": "my app [eu]",
         "group": "a group",
     }
@@ -69,4 +69,4 @@ def test_librdkafka_speaks_behind_its_thread_whatever_a_program_prints_before_it
 ) -> None:
     peeled = peel(f'{before}Group "payments": leave (in state up)')
     assert peeled.bare == 'Group "payments": leave (in state up)'
-    assert {name: text for name, text in peeled.said.items() if text} == said
+    assert {name: text for name, text in peeled.fields.items() if text} == said

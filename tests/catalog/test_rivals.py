@@ -59,7 +59,7 @@ def test_what_would_win_is_found_by_its_words_in_a_value_as_surely_as_in_the_who
 def entry_of(text: str) -> Entry:
     parts = parse(text)
     program = compile_parts(parts, TYPES, {})
-    return Entry("broker/x", None, (), (), weight_of(parts), dressed=False, sought=None, program=program)
+    return Entry("broker/x", None, (), (), weight_of(parts), dressed=False, search_words=None, program=program)
 
 
 @pytest.mark.parametrize("around", ["{}", "({})", "group={},"])

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_forensics.cli.output_files import Outputs, shown
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import analyze_keeping
+from rebalance_forensics.pipeline.run import analyze_with_events
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
@@ -55,7 +55,7 @@ def every_output(report: Report) -> str:
     "sample", [*USUAL, *(pytest.param(name, marks=pytest.mark.long) for name in EVERY if name not in USUAL)]
 )
 def test_no_name_of_the_logs_is_left_in_any_output(sample: str) -> None:
-    analysis = analyze_keeping([str(SAMPLES / sample)], AnalyzeOptions(engine="local"), keep_events=True)
+    analysis = analyze_with_events([str(SAMPLES / sample)], AnalyzeOptions(engine="local"), keep_events=True)
     text = every_output(shown(analysis, Outputs(anonymize=True)))
     names = {name for name in names_in(SAMPLES / sample) if not name.startswith("__")} - NOBODY
     assert names or sample == "unexplained"

@@ -123,7 +123,7 @@ def test_a_rule_that_breaks_off_ends_with_3_whatever_was_found(called: Called, m
 
 
 def test_python_gets_one_exception_that_names_the_defect(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rebalance_forensics.api.analyze_keeping", broken)
+    monkeypatch.setattr("rebalance_forensics.api.analyze_with_events", broken)
     with pytest.raises(DefectError, match=r"broke off: LookupError: nobody thought of it \(") as raised:
         rebalance_forensics.analyze(logs, engine="local")
     assert isinstance(raised.value.__cause__, LookupError)
@@ -156,7 +156,7 @@ def jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[jvm_launch.
 def test_a_java_that_is_killed_while_spark_is_at_work_is_told_as_such(jvm: jvm_launch.Booting) -> None:
     jvm.process.send_signal(signal.SIGKILL)
     sentence = rf"Java 17 \(process {jvm.process.pid}\) was killed by signal 9 while Spark was at work\."
-    with pytest.raises(InputError, match=sentence), jvm_launch.telling_of_lost_java():
+    with pytest.raises(InputError, match=sentence), jvm_launch.reporting_lost_jvm():
         raise ConnectionRefusedError("Connection refused")
 
 
@@ -168,7 +168,7 @@ def test_a_java_that_is_killed_on_its_way_up_is_not_said_to_have_failed_to_start
 
 
 def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: jvm_launch.Booting) -> None:
-    with pytest.raises(LookupError), jvm_launch.telling_of_lost_java():
+    with pytest.raises(LookupError), jvm_launch.reporting_lost_jvm():
         raise LookupError
     assert jvm.ended_by is None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.job.steps.scan_step import Scan
-from rebalance_forensics.pipeline.inputs.task_messages import Told
+from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
 from tests.job.conftest import Run, rows
 from tests.job.days import packed
 
@@ -21,7 +21,7 @@ class WhileReading(InProcess):
 
     happens: Callable[[], object] = print
 
-    def scan(self, scan: Scan) -> Told:
+    def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions of what has changed in the meantime."""
         self.happens()
         return InProcess.scan(self, scan)

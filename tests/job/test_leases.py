@@ -39,7 +39,7 @@ def somebody(pid: int) -> Process:
 
 
 def watch(slot: Slot, time: Time, dead: tuple[int, ...] = ()) -> Watch:
-    return Watch(slot, LASTS_MS, time.clock(), gone=lambda process: process.pid in dead)
+    return Watch(slot, LASTS_MS, time.clock(), is_gone=lambda process: process.pid in dead)
 
 
 def held(taken: Lease | Record) -> Lease:
@@ -79,7 +79,7 @@ def test_a_lease_that_is_renewed_never_runs_out(slot: NumberedFiles) -> None:
 def test_a_dead_holder_on_another_host_is_waited_for_once(slot: NumberedFiles) -> None:
     """Its clock need not be ours: what counts is how long nothing was heard of it."""
     time = Time()
-    held(Watch(slot, LASTS_MS, time.clock(-SKEW_MS // 2), gone=lambda _: False).take(somebody(1)))
+    held(Watch(slot, LASTS_MS, time.clock(-SKEW_MS // 2), is_gone=lambda _: False).take(somebody(1)))
     second = watch(slot, time)
     assert isinstance(second.take(somebody(2)), Record)
     time.ms += LASTS_MS - 1
@@ -116,7 +116,7 @@ def test_a_holder_that_stood_still_notices(slot: NumberedFiles) -> None:
 def test_a_holder_that_slept_notices_though_only_one_clock_went_on(slot: NumberedFiles) -> None:
     time, asleep_ms = Time(), 0
     clock = Clock(wall_ms=lambda: time.ms + asleep_ms, steady_ms=lambda: time.ms)
-    first = held(Watch(slot, LASTS_MS, clock, gone=lambda _: False).take(somebody(1)))
+    first = held(Watch(slot, LASTS_MS, clock, is_gone=lambda _: False).take(somebody(1)))
     held(watch(slot, time, dead=(1,)).take(somebody(2)))
     asleep_ms = 2 * LASTS_MS
     with pytest.raises(LeaseLost):
@@ -233,7 +233,7 @@ class Contenders(RuleBasedStateMachine):
 
     def _watch(self, name: int) -> Watch:
         slot = NumberedFiles(Path(self.directory.name, "lease"))
-        return Watch(slot, LASTS_MS, self.clocks[name], gone=lambda _: False)
+        return Watch(slot, LASTS_MS, self.clocks[name], is_gone=lambda _: False)
 
     @rule(ms=st.sampled_from([1, LASTS_MS // 3, LASTS_MS // 2, LASTS_MS - 1, LASTS_MS, SKEW_MS + LASTS_MS]))
     def time_goes_on(self, ms: int) -> None:

@@ -102,7 +102,7 @@ def test_a_job_that_is_told_to_end_lets_its_tables_go(logs: Path, tmp_path: Path
         )  # fmt: skip
     slot = slot_of(Store(str(output)), "clusters/blue")
     assert slot
-    assert Watch(slot, 60_000, Clock(), gone=lambda _: False).standing() is None
+    assert Watch(slot, 60_000, Clock(), is_gone=lambda _: False).standing() is None
     assert not list((output / "_work").rglob("*.parquet"))
 
 
@@ -110,7 +110,7 @@ def take_over(output: Path) -> None:
     """What a job on another machine does that has seen no sign of life for the time of the lease."""
     slot = slot_of(Store(str(output)), "clusters/blue")
     assert slot
-    taken = Watch(slot, 60_000, Clock(), gone=lambda _: True).take(Process.current())
+    taken = Watch(slot, 60_000, Clock(), is_gone=lambda _: True).take(Process.current())
     assert not isinstance(taken, Record)
     taken.release()
 

@@ -14,7 +14,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberKept,
     StaticMemberReplaced,
 )
-from rebalance_forensics.pipeline.cut_names import Named, with_their_names
+from rebalance_forensics.pipeline.cut_names import Named, restore_names
 from rebalance_forensics.records import Origin
 
 LEFT = "c-1-b749f02b-154f-4c9b-92e6-f57babb332e3"
@@ -33,7 +33,7 @@ def left(member: str | None, group: str | None = "payments") -> MemberLeft:
 
 def named(*events: Event) -> list[str | None]:
     """The members of the events."""
-    return [event.member for event in with_their_names(events) if isinstance(event, MemberLeft)]
+    return [event.member for event in restore_names(events) if isinstance(event, MemberLeft)]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_the_longest_beginning_stands_for_a_member_that_no_line_shows_whole() ->
     ("begun", "group"), [("pay\u2026", "payments"), ("pa\u2026", None), ("ord\u2026", None), (None, None)]
 )
 def test_a_group_is_the_one_that_begins_so(begun: str | None, group: str | None) -> None:
-    told = [*with_their_names([left(LEFT), left(LEFT, "parcels"), left(None, begun)])]
+    told = [*restore_names([left(LEFT), left(LEFT, "parcels"), left(None, begun)])]
     assert told[-1].group == group
 
 
 def test_what_a_line_names_whole_stays_as_it_is() -> None:
     events = [left(LEFT), left(OTHER, "orders")]
-    assert [*with_their_names(events)] == events
+    assert [*restore_names(events)] == events
 
 
 def test_events_whose_member_is_cut_off_name_none() -> None:
@@ -98,7 +98,7 @@ def told(*events: Event) -> list[type[Event]]:
     """What the cut lines turn out to tell."""
     beside = Named()
     beside.read("[Consumer instanceId=inst-1, clientId=c-1, groupId=payments] Successfully \u2026")
-    found = [*with_their_names(events, beside)]
+    found = [*restore_names(events, beside)]
     assert all(event.group == "payments" for event in found if not isinstance(event, StaticMemberKept))
     return [type(event) for event in found]
 
@@ -150,13 +150,13 @@ def test_a_member_is_static_whose_id_begins_with_an_instance_id_and_with_no_clie
     beside = Named()
     beside.read("[Consumer clientId=c-1, groupId=payments] Successfully \u2026")
     shown = replace(joined(10), instance_id=instance, group="payments")
-    (found,) = (e for e in with_their_names([shown, failed(member)], beside) if isinstance(e, MemberFailed))
+    (found,) = (e for e in restore_names([shown, failed(member)], beside) if isinstance(e, MemberFailed))
     assert found.instance_id == static
 
 
 def test_an_instance_id_that_was_cut_is_never_shown_as_one() -> None:
     events = [replace(left(LEFT), instance_id="inst\u2026", text="Member \u2026"), joined(10), kept(12)]
-    found = [e for e in with_their_names(events) if isinstance(e, MemberLeft)]
+    found = [e for e in restore_names(events) if isinstance(e, MemberLeft)]
     assert [e.instance_id for e in found] == ["inst-1"]
-    alone = [e for e in with_their_names(events[:1]) if isinstance(e, MemberLeft)]
+    alone = [e for e in restore_names(events[:1]) if isinstance(e, MemberLeft)]
     assert [e.instance_id for e in alone] == [None]

@@ -14,7 +14,7 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.defects import ASK, DefectError
 from rebalance_forensics.pipeline import report_assembly, stages
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_keeping
+from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_with_events
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources.files import contents, rotation
 from rebalance_forensics.sources.profiles import profile
@@ -137,7 +137,7 @@ def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
 
 
 def analyzed(root: Path) -> tuple[Analysis, Report]:
-    analysis = analyze_keeping([str(root)], LOCAL, keep_events=False)
+    analysis = analyze_with_events([str(root)], LOCAL, keep_events=False)
     return analysis, analysis.report
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import analyze_keeping
+from rebalance_forensics.pipeline.run import analyze_with_events
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from tests.conftest import SAMPLES
 
@@ -30,7 +30,7 @@ def test_other_files_do_not_count() -> None:
 def test_lines_that_rule_a_cause_out_are_numbered_as_in_the_file_however_it_is_cut() -> None:
     options = AnalyzeOptions(engine="local", split_bytes=3_000)
     sample = SAMPLES / "process-pause"
-    report = analyze_keeping([str(sample)], options, keep_events=False).report
+    report = analyze_with_events([str(sample)], options, keep_events=False).report
     told = [line for incident in report.incidents for other in incident.ruled_out for line in other.evidence]
     assert {line.path for line in told} >= {"node-3/app.log"}
     told += [line for incident in report.incidents for row in incident.signs for line in row.evidence]

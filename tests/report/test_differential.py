@@ -77,7 +77,7 @@ def test_logs_that_would_confirm_the_only_cause_name_no_choice_between_causes() 
 def test_causes_that_the_same_lines_rule_out_are_named_together() -> None:
     first, second = a_weighed_crash().ruled_out[:2]
     case = replace(an_open_case(), ruled_out=(first, replace(first, cause="slow-processing"), second))
-    told = [(one.causes, one.told.why) for one in exclusions(case)]
+    told = [(one.causes, one.example.why) for one in exclusions(case)]
     assert told == [((first.cause, "slow-processing"), first.why), ((second.cause,), second.why)]
     report = replace(crash_report(), incidents=(case,))
     assert f"{first.cause}, {first.why}" in flat(terminal.render(report))
@@ -96,12 +96,12 @@ def test_each_sign_has_a_mark_for_each_cause_that_depends_on_it() -> None:
     assert [(one.cause, one.standing) for one in table.hypotheses] == [
         ("process-crash", "97 % sure"), ("process-pause", "ruled out"), ("network-partition", "ruled out"),
     ]  # fmt: skip
-    assert [(line.says, line.marks) for line in table.telling] == [
+    assert [(line.wording, line.marks) for line in table.relevant] == [
         ("it had not come back when the logs end", ("+", "---", "")),
         ("its own log does not continue", ("+++", "++", "---")),
         ("its own log shows lost connections?", ("?", "", "?")),
     ]
-    assert [(line.says, line.marks, line.where) for line in table.idle] == [
+    assert [(line.wording, line.marks, line.where) for line in table.idle] == [
         ("it came back", ("0", "0", ""), "broker-1/server.log:4720")
     ]
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.report.documents import Json, written, written_on_one_line
+from rebalance_forensics.report.documents import Json, json_line, written
 
 VALUES: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
@@ -30,4 +30,4 @@ def test_each_element_of_a_list_has_a_line_with_spaces_between_its_fields() -> N
         '{\n"incidents": [\n{"id": 1, "of": [2, {}]},\n'
         '{"id": "\\u2028\\u007f\\ud800 \\ud83d\\udd25"}\n],\n"gaps": []\n}\n'
     )
-    assert written_on_one_line({"id": [1, 2]}) == '{"id":[1,2]}'
+    assert json_line({"id": [1, 2]}) == '{"id":[1,2]}'

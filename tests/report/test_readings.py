@@ -32,7 +32,7 @@ def rounds(*leaders: str | None) -> tuple[Participation, ...]:
 
 def sentences(history: GroupHistory, title: str) -> list[str]:
     passages = dict(readings_of(history).parts())[title]
-    return [plain(text) for passage in passages for text in (passage.said, *passage.details)]
+    return [plain(text) for passage in passages for text in (passage.sentence, *passage.details)]
 
 
 def test_a_leader_that_stays_is_told_in_one_sentence_with_what_no_line_tells() -> None:

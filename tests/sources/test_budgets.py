@@ -13,7 +13,7 @@ import pytest
 
 from rebalance_forensics.job import main
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.run import analyze, analyze_keeping
+from rebalance_forensics.pipeline.run import analyze, analyze_with_events
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
@@ -132,7 +132,7 @@ def test_analyze_names_the_bomb_and_reports_on_the_rest(logs: Path) -> None:
 def test_spark_stops_the_same_bomb_at_the_same_place(logs: Path, spark: SparkSession) -> None:
     here = AnalyzeOptions(engine="local", limits=Limits.of(4), split_bytes=500)
     there = replace(here, engine="spark")
-    told = [analyze_keeping([str(logs)], options, keep_events=False, session=spark) for options in (here, there)]
+    told = [analyze_with_events([str(logs)], options, keep_events=False, session=spark) for options in (here, there)]
     assert to_json(told[0].report) == to_json(told[1].report)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rebalance_forensics.pipeline import read_plan
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.run import analyze_keeping
+from rebalance_forensics.pipeline.run import analyze_with_events
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles as told
@@ -30,7 +30,7 @@ def report_of(path: Path, session: SparkSession | None = None, split_bytes: int 
     options = AnalyzeOptions(
         engine="spark" if session else "local", split_bytes=split_bytes, cluster_per_directory=True
     )
-    return to_json(analyze_keeping([str(path)], options, keep_events=False, session=session).report)
+    return to_json(analyze_with_events([str(path)], options, keep_events=False, session=session).report)
 
 
 @pytest.mark.parametrize("split_bytes", [1, 200, 1000, 5000])

@@ -41,5 +41,5 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
         try:
             found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
-            broken[name] = defects.told(error)
+            broken[name] = defects.describe(error)
     return found, broken

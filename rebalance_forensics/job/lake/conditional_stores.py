@@ -15,7 +15,7 @@ _PATIENCE = {"timeout": "10s"}
 
 
 def conditional_store(store: Store) -> Any:  # noqa: ANN401 - one of obstore's stores
-    """The same place by obstore; None where it knows no such store (HDFS)."""
+    """The store as obstore opens it; None for a store without conditional puts (HDFS)."""
     parts = urlsplit(store.uri)
     scheme = ALIASES.get(parts.scheme, parts.scheme)
     make = {"s3": _s3, "gs": _google, "gcs": _google, "abfs": _azure, "abfss": _azure}.get(scheme)

@@ -13,7 +13,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 @contextmanager
 def undamaged(uri: str, path: str) -> Iterator[None]:
-    """Around the reading of one file of ours: what says that its bytes are not what was written becomes a sentence.
+    """Turn an error that shows a damaged file of ours into an InputError.
 
     Arrow tells of a broken footer, page or text by exceptions that are a ValueError, KeyError or TypeError too, or by
     an OSError without a number; an OSError with one is about the place, not the file. Object stores have no numbers
@@ -24,9 +24,9 @@ def undamaged(uri: str, path: str) -> Iterator[None]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, NotImplementedError) as error:
         if getattr(error, "errno", None) is not None:
             raise
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        problem = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(
-            f"--output {uri}: {path} cannot be read: {told}; if it was damaged, restore it or name another --output."
+            f"--output {uri}: {path} cannot be read: {problem}; if it was damaged, restore it or name another --output."
         ) from error
 
 

@@ -30,18 +30,18 @@ class Coverage:
 
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> Coverage:
-        """All of them, joined where they meet."""
+        """The coverage of these intervals, joined where they meet."""
         joined: list[Interval] = []
-        for one in sorted(intervals):
-            if joined and one.since <= joined[-1].until:
-                joined[-1] = Interval(joined[-1].since, max(joined[-1].until, one.until))
+        for interval in sorted(intervals):
+            if joined and interval.since <= joined[-1].until:
+                joined[-1] = Interval(joined[-1].since, max(joined[-1].until, interval.until))
             else:
-                joined.append(one)
+                joined.append(interval)
         return cls(tuple(joined))
 
     def __contains__(self, at: int) -> bool:
         """Whether a moment is covered."""
-        return any(at in one for one in self.intervals)
+        return any(at in interval for interval in self.intervals)
 
     def touches(self, day: int) -> bool:
         """Whether any of a date is covered."""
@@ -49,17 +49,17 @@ class Coverage:
 
     @property
     def end(self) -> int | None:
-        """Up to when it goes."""
+        """The end of the last interval."""
         return self.intervals[-1].until if self.intervals else None
 
     def with_(self, added: Interval) -> Coverage:
-        """Itself and one more."""
+        """The coverage with one more interval."""
         return Coverage.of([*self.intervals, added])
 
     def within(self, bounds: Interval) -> tuple[Interval, ...]:
-        """Its parts inside of some bounds."""
+        """The parts of the coverage within bounds."""
         cut = (Interval(max(i.since, bounds.since), min(i.until, bounds.until)) for i in self.intervals)
-        return tuple(one for one in cut if one.since < one.until)
+        return tuple(interval for interval in cut if interval.since < interval.until)
 
     def gains(self, later: Coverage, day: int) -> bool:
         """Whether a later coverage covers more of a date."""

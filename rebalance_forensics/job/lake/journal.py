@@ -57,7 +57,7 @@ def decide(store: Store, work: str, journal: Journal, confirm: Confirm) -> Decid
 
 
 def finish(store: Store, work: str, decided: Decided, confirm: Confirm) -> None:
-    """Do it."""
+    """Carry out what the journal decided."""
     decided.apply(store, work, confirm)
     confirm()
     store.delete_tree(work)
@@ -96,15 +96,15 @@ class Decided:
 
     @classmethod
     def parse(cls, text: bytes) -> Decided:
-        """As it was written down."""
+        """A decision from its text."""
         return cls(**json.loads(text))
 
     def text(self) -> bytes:
-        """As it is written down."""
+        """The decision as text."""
         return json.dumps(asdict(self), sort_keys=True).encode()
 
     def stands(self, store: Store, work: str) -> bool:
-        """Whether its files are all there, waiting or in place; else a later run has gone on from there long ago."""
+        """Whether all its files exist, waiting or in place; if not, a later run has replaced them."""
         return all("file" in (store.kind(file), store.kind(target_of(work, file))) for file in self.arriving)
 
     def apply(self, store: Store, work: str, confirm: Confirm) -> None:

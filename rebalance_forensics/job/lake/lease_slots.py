@@ -79,7 +79,7 @@ class NumberedFiles:
         return str(number)
 
     def free(self, tag: str, text: str) -> bool:
-        """Over what stands there, in its length and in one write: a full disk has room for that alone."""
+        """Overwrite the text in place, in its length and in one write: all that a full disk has room for."""
         with suppress(FileNotFoundError), self._file(int(tag)).open("rb+", buffering=0) as file:
             os.pwrite(file.fileno(), text.encode().ljust(os.fstat(file.fileno()).st_size), 0)
             return True

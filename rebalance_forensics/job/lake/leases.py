@@ -56,16 +56,16 @@ class Record:
     """No two states have the same text, so a writer that heard nothing can tell whether it succeeded."""
 
     def text(self) -> str:
-        """As it is stored."""
+        """The record as text."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def parse(cls, text: str, lasts_ms: int) -> Record:
         """What a text says; one that is cut short is held by nobody known."""
         try:
-            told = json.loads(text)
-            holder = Process(**told.pop("holder")) if told["holder"] else None
-            return cls(**{**told, "holder": holder})
+            fields = json.loads(text)
+            holder = Process(**fields.pop("holder")) if fields["holder"] else None
+            return cls(**{**fields, "holder": holder})
         except (ValueError, KeyError, TypeError, AttributeError):
             nobody = Process(host="an unknown host", pid=0, begun="", world="")
             return cls(holder=nobody, since_ms=0, ends_ms=0, lasts_ms=lasts_ms, change=text)
@@ -78,13 +78,13 @@ class LeaseLost(Exception):  # noqa: N818 - it is no error of anybody's
 class Watch:
     """Looks at a lease again and again, as somebody who would like to have it."""
 
-    def __init__(self, slot: Slot, lasts_ms: int, clock: Clock, *, gone: Callable[[Process], bool]) -> None:
-        self._slot, self._lasts_ms, self._clock, self._gone = slot, lasts_ms, clock, gone
+    def __init__(self, slot: Slot, lasts_ms: int, clock: Clock, *, is_gone: Callable[[Process], bool]) -> None:
+        self._slot, self._lasts_ms, self._clock, self._gone = slot, lasts_ms, clock, is_gone
         self._tag: str | None = None
         self._seen_ms = clock.steady_ms()
 
     def standing(self) -> Record | None:
-        """Who holds it now; None where it can be had."""
+        """The holder of the lease; None where it is free."""
         state = self._slot.read()
         tag = state[1] if state else None
         if tag != self._tag:
@@ -95,7 +95,7 @@ class Watch:
         return record if record.holder and not self._is_over(record, record.holder) else None
 
     def _is_over(self, record: Record, holder: Process) -> bool:
-        """Whether its holder is dead or let it run out; clocks are trusted only where they are far apart."""
+        """Whether the holder died or let the lease expire; wall clocks count only beyond SKEW_MS."""
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
         by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + SKEW_MS
         over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
@@ -117,7 +117,7 @@ class Watch:
         return Lease(self._slot, record, tag, self._clock, steady)
 
     def clear(self) -> Record | None:
-        """Who holds it now; a lease that ran out is marked as free, so that its holder notices when it wakes up."""
+        """The holder of the lease; an expired one is marked as free, so that its holder notices when it wakes up."""
         standing = self.standing()
         state = self._slot.read() if standing is None else None
         if state is None or Record.parse(state[0], self._lasts_ms).holder is None:

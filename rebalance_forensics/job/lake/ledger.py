@@ -80,7 +80,7 @@ class Kinship:
     """By path: read as the file is now."""
     former: dict[str, list[Entry]] = field(default_factory=dict)
     """By path: of a file's former states, the likeliest to continue from first."""
-    gone: list[Entry] = field(default_factory=list)
+    removed: list[Entry] = field(default_factory=list)
     """Of files that are there no more."""
 
 
@@ -151,7 +151,7 @@ def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
             found.former[path] = former
         for entry in former:
             waiting[_beginning(entry)].remove(entry)
-    found.gone = [entry for left in waiting.values() for entry in left]
+    found.removed = [entry for left in waiting.values() for entry in left]
     return found
 
 

@@ -42,7 +42,9 @@ def mark_version(store: Store) -> None:
 def coverage_of(store: Store, scope: str) -> Coverage:
     """The intervals of all runs of a scope; where a stopped run left two states, both are true."""
     files = store.files(_coverage_directory(scope))
-    return Coverage.of(one for file in files if file.path.endswith(".json") for one in _intervals_in(store, file.path))
+    return Coverage.of(
+        interval for file in files if file.path.endswith(".json") for interval in _intervals_in(store, file.path)
+    )
 
 
 def _intervals_in(store: Store, path: str) -> list[Interval]:
@@ -53,7 +55,7 @@ def _intervals_in(store: Store, path: str) -> list[Interval]:
 def put_coverage(store: Store, journal: Journal, work: str, name: str, scope: str, coverage: Coverage) -> None:
     """Keep them in one small file, for `runs` becomes long."""
     path = f"{work}/{FILES}/{_coverage_directory(scope)}/{name}.json"
-    store.write(path, json.dumps([(one.since, one.until) for one in coverage.intervals]).encode())
+    store.write(path, json.dumps([(interval.since, interval.until) for interval in coverage.intervals]).encode())
     journal.put(_coverage_directory(scope), path)
 
 

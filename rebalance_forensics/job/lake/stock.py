@@ -51,9 +51,9 @@ def stock_of(store: Store, scope: str) -> Stock:
     if not files:
         return Stock()
     with undamaged(store.uri, files[-1]):
-        told = json.loads(store.read(files[-1]))
-        listed_ms = int(told["listed_ms"])
-        left = {directory: dict(sizes) for directory, sizes in told["sizes"].items()}
+        inventory = json.loads(store.read(files[-1]))
+        listed_ms = int(inventory["listed_ms"])
+        left = {directory: dict(sizes) for directory, sizes in inventory["sizes"].items()}
     there: dict[str, dict[str, int]] = defaultdict(dict)
     for table in _WATCHED:
         for file in store.files(table.name):

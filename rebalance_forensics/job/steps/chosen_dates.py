@@ -35,7 +35,7 @@ def chosen_days(
     before: Coverage,
     interval: Interval,
     changed: Reach,
-    held: Iterable[int],
+    stored: Iterable[int],
     *,
     heard: Reach = (),
     again: Collection[int] = (),
@@ -51,7 +51,7 @@ def chosen_days(
     touched = {at // DAY_MS for span in changed for at in span}
     seen = {
         day
-        for known in touched.union(held)
+        for known in touched.union(stored)
         for day in range((known * DAY_MS - lookahead_ms) // DAY_MS, ((known + 1) * DAY_MS + lookback_ms) // DAY_MS + 1)
     }
     gained = {day for day in seen if before.gains(coverage, day)}
@@ -60,12 +60,12 @@ def chosen_days(
         for first, last in changed
         for day in range((first - lookahead_ms) // DAY_MS, (last + lookback_ms) // DAY_MS + 1)
     }
-    beside = {
+    adjacent = {
         day
         for day in seen
         if any(a < (day + 1) * DAY_MS + lookahead_ms and b >= day * DAY_MS - lookback_ms for a, b in heard)
     }
-    investigated = {day for day in gained.union(near, beside, again) if coverage.touches(day)}
+    investigated = {day for day in gained.union(near, adjacent, again) if coverage.touches(day)}
     return Days(
         written=tuple(sorted(touched | gained | investigated)),
         investigated=frozenset(investigated),

@@ -21,7 +21,7 @@ from rebalance_forensics.pipeline.inputs.table_rows import (
     spark_batches,
     spark_hours,
 )
-from rebalance_forensics.pipeline.inputs.task_messages import TOLD, Told, told_in
+from rebalance_forensics.pipeline.inputs.task_messages import MESSAGES, TaskMessages, messages_in
 from rebalance_forensics.pipeline.schemas import spark_schema
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ class JobEngine(Protocol):
     def look(self, look: Look) -> Looked:
         """Open all new files and say what they are."""
 
-    def scan(self, scan: Scan) -> Told:
+    def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
 
-    def scan_table(self, scan: TableScan) -> Told:
+    def scan_table(self, scan: TableScan) -> TaskMessages:
         """Read some hours of a table of logs."""
 
-    def investigate(self, deal: Deal, what: Investigation) -> Told:
+    def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
         """Deal all events and investigate every group."""
 
 
@@ -67,24 +67,24 @@ class InProcess:
         """Open all new files and say what they are."""
         return look_here(look)
 
-    def scan(self, scan: Scan) -> Told:
+    def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return told_in(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
+        return messages_in(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
         return arrow_hours(table, since, until)
 
-    def scan_table(self, scan: TableScan) -> Told:
+    def scan_table(self, scan: TableScan) -> TaskMessages:
         """Read some hours of a table of logs."""
-        return told_in(scan_rows(arrow_batches(scan.table, scan.hours), scan))
+        return messages_in(scan_rows(arrow_batches(scan.table, scan.hours), scan))
 
-    def investigate(self, deal: Deal, what: Investigation) -> Told:
+    def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
         """Deal all events and investigate every group."""
         dealt = (batch for task in range(len(deal.portions)) for batch in deal_task(deal, task))
         table = pa.Table.from_batches(dealt, DEALT)
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in DEALT_ORDER])
-        return told_in(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
+        return messages_in(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ class OnSpark:
         """Open all new files and say what they are; few are opened from here, sooner than Spark starts a worker."""
         if len(look.tasks) < SPREAD_FROM:
             return look_here(look)
-        told = self._collected(len(look.tasks), _each_task(look, look_task))
-        return together(looked(text) for _, text in told)
+        messages = self._collected(len(look.tasks), _each_task(look, look_task))
+        return together(looked(text) for _, text in messages)
 
-    def scan(self, scan: Scan) -> Told:
+    def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
         return self._collected(len(scan.plan.portions), _each_task(scan, scan_task))
 
@@ -109,7 +109,7 @@ class OnSpark:
         """What a table of logs holds of each hour between two times."""
         return spark_hours(self.session, table, since, until)
 
-    def scan_table(self, scan: TableScan) -> Told:
+    def scan_table(self, scan: TableScan) -> TaskMessages:
         """Read some hours of a table of logs."""
 
         def read(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -117,9 +117,9 @@ class OnSpark:
             return scan_rows((part for parts in canonical for part in parts), scan)
 
         rows = spark_batches(self.session, scan.table, scan.hours)
-        return told_in(rows.mapInArrow(read, spark_schema(TOLD)).toArrow().to_batches())
+        return messages_in(rows.mapInArrow(read, spark_schema(MESSAGES)).toArrow().to_batches())
 
-    def investigate(self, deal: Deal, what: Investigation) -> Told:
+    def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
         """Deal all events and investigate every group."""
         from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
 
@@ -130,11 +130,11 @@ class OnSpark:
         order = [functions.col(name).asc_nulls_last() for name in DEALT_ORDER]
         dealt = self.session.range(0, tasks, 1, tasks).mapInArrow(_each_task(deal, deal_task), spark_schema(DEALT))
         sorted_ = dealt.repartition(len(deal.shards), "shard").sortWithinPartitions(*order)
-        return told_in(sorted_.mapInArrow(investigate_partition, spark_schema(TOLD)).toArrow().to_batches())
+        return messages_in(sorted_.mapInArrow(investigate_partition, spark_schema(MESSAGES)).toArrow().to_batches())
 
-    def _collected(self, tasks: int, stage: Stage) -> Told:
-        return told_in(
-            self.session.range(0, tasks, 1, tasks).mapInArrow(stage, spark_schema(TOLD)).toArrow().to_batches()
+    def _collected(self, tasks: int, stage: Stage) -> TaskMessages:
+        return messages_in(
+            self.session.range(0, tasks, 1, tasks).mapInArrow(stage, spark_schema(MESSAGES)).toArrow().to_batches()
         )
 
 

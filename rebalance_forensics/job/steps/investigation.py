@@ -20,7 +20,7 @@ from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.inputs.task_messages import told_batch
+from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.payloads import payload_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
@@ -108,11 +108,11 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             try:
                 shared.take(cluster, map(_event, known))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
-                yield told_batch([_failure(known[0], error)])
+                yield message_batch([_failure(known[0], error)])
         else:
-            yield told_batch(_investigated(known, shared.of(cluster), what, writer))
+            yield message_batch(_investigated(known, shared.of(cluster), what, writer))
     writer.finish()
-    yield told_batch([("file", file) for file in writer.finished])
+    yield message_batch([("file", file) for file in writer.finished])
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Dealt]:
@@ -156,7 +156,7 @@ def _event_cells(row: Dealt) -> Cells:
 
 
 def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
-    return "failure", payload_of(Failure(cluster=first.cluster, group=first.group, error=defects.told(error)))
+    return "failure", payload_of(Failure(cluster=first.cluster, group=first.group, error=defects.describe(error)))
 
 
 def _investigated(
@@ -192,8 +192,8 @@ def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWri
     for span in case.history.unread:
         if is_of_this_date(span.started_at):
             writer.add(UNREAD.name, first.day, first.cluster, unread_row(case.history, span))
-    incidents = tuple(one for one in case.incidents if is_of_this_date(one.started_at))
+    incidents = tuple(incident for incident in case.incidents if is_of_this_date(incident.started_at))
     if not incidents:
         return []
-    told = GroupCase(history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
-    return [("case", payload_of(told))]
+    case_of_date = GroupCase(history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
+    return [("case", payload_of(case_of_date))]

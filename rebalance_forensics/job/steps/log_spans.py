@@ -33,16 +33,16 @@ def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
 
 
 def heard_in(entry: Entry) -> Iterator[LogSpan]:
-    """The same, back from a row of the ledger; of a file that could not be read nothing is heard."""
-    for told in entry.cells["heard"] or ():
-        if told["first"] is None:
+    """The log spans from a row of the ledger; none for a file that could not be read."""
+    for row in entry.cells["heard"] or ():
+        if row["first"] is None:
             yield LogSpan(
-                path=told["path"], host=told["host"], opening=None, closing=None, lines="pasted", records=1, telling=1
+                path=row["path"], host=row["host"], opening=None, closing=None, lines="pasted", records=1, telling=1
             )
             continue
-        first, last = millis(told["first"]), millis(told["last"])
+        first, last = millis(row["first"]), millis(row["last"])
         # An hour of a table is a part of its logs; of parts the earlier one comes first.
-        yield LogSpan(path=told["path"], host=told["host"], opening=first, closing=last, start=first)
+        yield LogSpan(path=row["path"], host=row["host"], opening=first, closing=last, start=first)
 
 
 def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
@@ -67,16 +67,16 @@ def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
     return {day: logs_read(spans) for day, spans in found.items()}
 
 
-def newly_heard(gone: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int, int]]:
+def newly_heard(removed: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int, int]]:
     """When a log is heard that was not, or no longer is: there its silence says something else than before."""
-    before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (gone, added))
+    before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (removed, added))
     found: set[tuple[int, int]] = set()
     for log in before.keys() | after.keys():
         spans = [(span.first, span.last) for each in (before, after) if (span := each.get(log)) is not None]
         if len(spans) == 1:
             found |= {(first, last) for first, last in spans if first is not None and last is not None}
             continue
-        for one, other in zip(*spans, strict=True):
-            if one is not None and other is not None and one != other:
-                found.add((min(one, other), max(one, other)))
+        for before_at, after_at in zip(*spans, strict=True):
+            if before_at is not None and after_at is not None and before_at != after_at:
+                found.add((min(before_at, after_at), max(before_at, after_at)))
     return found

@@ -1,4 +1,4 @@
-"""Who scans which part of the new files."""
+"""The plan of a scan: which task reads which part of the new files."""
 
 from __future__ import annotations
 

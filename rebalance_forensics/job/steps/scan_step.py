@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable, read_rows
 from rebalance_forensics.pipeline.inputs.stores import Store, open_location
-from rebalance_forensics.pipeline.inputs.task_messages import told_batch
+from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind
@@ -55,7 +55,7 @@ def scan_task(scan: Scan, task: int) -> Iterator[pa.RecordBatch]:
 
 
 def scan_rows(batches: Iterable[pa.RecordBatch], scan: TableScan) -> Iterator[pa.RecordBatch]:
-    """The same for canonical rows of a table."""
+    """Scan canonical rows of a table: events into waiting files, counts to the driver."""
 
     def named(events: pa.RecordBatch) -> pa.Array:
         times = events["ts"].cast(pa.int64()).to_pylist()
@@ -80,20 +80,20 @@ def keep_events(
     """Events into a waiting file, all else to the driver."""
     spans: Spans = {}
     events = undated = 0
-    told: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     # Spark may try a task twice, even at the same time; the driver hears of the file of one that was finished.
     path = f"{work}/scanned/{uuid4().hex}.parquet"
     with store.create(path) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
         for batch in batches:
-            told.extend(("counts", text) for text in _counts(batch))
+            messages.extend(("counts", text) for text in _counts(batch))
             found = batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))
             dated = found.filter(pc.is_valid(found["ts"]))
             events += dated.num_rows
             undated += found.num_rows - dated.num_rows
             _widen(spans, dated)
             writer.write_batch(_scanned(dated, file_ids))
-    told.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
-    yield told_batch(told)
+    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
+    yield message_batch(messages)
 
 
 def _counts(batch: pa.RecordBatch) -> list[str]:

@@ -107,13 +107,13 @@ def _add_stored(listing: Listing, uri: str, name: str) -> None:
     store = checked_store(uri, role="--input")
     base, _, last = uri.rstrip("/").rpartition("/")
     try:
-        one = store.kind() == "file"
-        stored = [Store(base).stored(last)] if one else store.files()
+        is_single = store.kind() == "file"
+        stored = [Store(base).stored(last)] if is_single else store.files()
     except OSError as error:
         raise InputError(f"--input {uri} cannot be listed: {first_line(error)}; check name and credentials.") from error
     for file in stored:
-        path = (name or last) if one else "/".join(filter(None, (name, file.path)))
-        location = f"{base if one else uri.rstrip('/')}/{file.path}"
+        path = (name or last) if is_single else "/".join(filter(None, (name, file.path)))
+        location = f"{base if is_single else uri.rstrip('/')}/{file.path}"
         listing.files.append(Listed(path=path, location=location, size=file.size, mtime_ms=file.mtime_ms))
 
 

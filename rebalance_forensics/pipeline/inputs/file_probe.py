@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.inputs.fingerprints import fingerprint_of
 from rebalance_forensics.pipeline.inputs.sights import Sight
 from rebalance_forensics.pipeline.inputs.stores import open_location
-from rebalance_forensics.pipeline.inputs.task_messages import told_batch
+from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.read_plan import printable
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
@@ -63,7 +63,7 @@ def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
 def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
     """Open some files; what they are goes to the driver."""
     found = look_at(look.tasks[task], look)
-    yield told_batch([("looked", b64encode(pickle.dumps(found)).decode())])
+    yield message_batch([("looked", b64encode(pickle.dumps(found)).decode())])
 
 
 def looked(text: str) -> Looked:
@@ -75,8 +75,8 @@ def looked(text: str) -> Looked:
 
 def look_here(look: Look) -> Looked:
     """Open all the files from this process."""
-    with ThreadPoolExecutor(WAITING) as hands:
-        return together(hands.map(lambda task: look_at(task, look), look.tasks))
+    with ThreadPoolExecutor(WAITING) as pool:
+        return together(pool.map(lambda task: look_at(task, look), look.tasks))
 
 
 def together(parts: Iterable[Looked]) -> Looked:
@@ -104,10 +104,12 @@ def head_of(data: bytes) -> str:
 
 def _open(listed: Listed, look: Look, found: Looked) -> None:
     """A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read."""
-    told = discover_stored(listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits)
-    found.errors += [(printable(path), printable(sentence)) for path, sentence in told.errors]
+    discovered = discover_stored(
+        listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits
+    )
+    found.errors += [(printable(path), printable(sentence)) for path, sentence in discovered.errors]
     fingerprint = fingerprint_of(listed)
-    for file in (replace(file, path=printable(file.path)) for file in told.files):
+    for file in (replace(file, path=printable(file.path)) for file in discovered.files):
         shown, data = profile.look(file), b""
         try:
             data = beginning(file, HEAD_BYTES)

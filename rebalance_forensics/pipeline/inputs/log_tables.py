@@ -97,8 +97,10 @@ def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Readi
             if len(rows) >= BATCH_ROWS:
                 yield batch_of(rows)
                 rows = []
-    told = (Row(shard=0, kind=Kind.COUNTS, path=hour, payload=payload_of(c.stats(hour))) for hour, c in counts.items())
-    yield batch_of([*rows, *told])
+    counted = (
+        Row(shard=0, kind=Kind.COUNTS, path=hour, payload=payload_of(c.stats(hour))) for hour, c in counts.items()
+    )
+    yield batch_of([*rows, *counted])
 
 
 def _count(batch: pa.RecordBatch, table: LogTable, counts: Mapping[str, _Count]) -> None:
@@ -179,8 +181,8 @@ def _path(table: LogTable, host: str | None, file: str | None) -> str:
 
 def _key_of(row: Mapping[str, Any]) -> int:
     """Tells rows apart where no column does."""
-    told = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
-    return int.from_bytes(sha256(told).digest()[:6], "big")
+    key = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
+    return int.from_bytes(sha256(key).digest()[:6], "big")
 
 
 @dataclass(slots=True)

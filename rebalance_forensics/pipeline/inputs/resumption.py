@@ -76,8 +76,8 @@ def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: in
 def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
     """How a file is read: what was read another way is no point to continue from."""
     own = [getattr(profile, name) for name in profile.__struct_fields__ if name not in _BESIDE]
-    told = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
-    return sha256(told.encode(errors="replace")).hexdigest()[:16]
+    identity = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
+    return sha256(identity.encode(errors="replace")).hexdigest()[:16]
 
 
 def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitStats], reading: Reading) -> Any:  # noqa: ANN401 - a cell
@@ -110,16 +110,16 @@ def only_grew(former: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def settled_of(path: str, cells: Mapping[str, Any]) -> Settled | None:
-    """The same, back from a row of the ledger."""
-    told = cells.get("settled")
-    if not told or not told["until"] or cells["errors"]:
+    """The settled part from a row of the ledger."""
+    settled = cells.get("settled")
+    if not settled or not settled["until"] or cells["errors"]:
         return None
-    times: dict[str, Any] = {name: told[name] and millis(told[name]) for name in _TIMES}
+    times: dict[str, Any] = {name: settled[name] and millis(settled[name]) for name in _TIMES}
     stats = SplitStats(
-        path=path, index=0, start=0, **{name: told[name] for name in _COUNTS},
-        **times, kafka_version=told["kafka_version"],
+        path=path, index=0, start=0, **{name: settled[name] for name in _COUNTS},
+        **times, kafka_version=settled["kafka_version"],
     )  # fmt: skip
     if stats.opening is not None and stats.closing is not None:
         span = LogSpan(path=path, host=cells["host"], opening=stats.opening, closing=stats.closing)
         stats = replace(stats, heard=(span,))
-    return Settled(until=told["until"], stats=stats, read_as=told["read_as"])
+    return Settled(until=settled["until"], stats=stats, read_as=settled["read_as"])

@@ -41,13 +41,15 @@ class Sight:
     release: str | None = None
 
 
-def profiles_beside(sights: Sequence[Sight], zones: ZoneRules, gone: Collection[Sight] = ()) -> dict[str, FileProfile]:
+def profiles_beside(
+    sights: Sequence[Sight], zones: ZoneRules, former: Collection[Sight] = ()
+) -> dict[str, FileProfile]:
     """How each file is read, by path; those that are gone still tell of the others."""
-    told = {(sight.file.path, sight.look.found): sight for sight in gone}
-    known = [*told.values(), *sights]
+    by_content = {(sight.file.path, sight.look.found): sight for sight in former}
+    known = [*by_content.values(), *sights]
     looks = [sight.look for sight in known]
-    found = profiles_of([sight.file for sight in known], looks, zones, deleted=len(told))
-    return {sight.file.path: each for sight, each in zip(sights, found[len(told) :], strict=True)}
+    found = profiles_of([sight.file for sight in known], looks, zones, deleted=len(by_content))
+    return {sight.file.path: each for sight, each in zip(sights, found[len(by_content) :], strict=True)}
 
 
 def read_as(profile: FileProfile, look: Look) -> str:
@@ -84,21 +86,21 @@ def shown(sight: Sight) -> str:
 
 
 def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
-    """The same, back from a row of the ledger; None where that holds none, or one that another release told."""
+    """The sight from a row of the ledger; None where the row has none, or one of another release."""
     try:
-        told = object_of(_Shown, cells.get("shows") or "")
+        shown = object_of(_Shown, cells.get("shows") or "")
     except msgspec.DecodeError:
         return None
-    if told.by != __version__:
+    if shown.by != __version__:
         return None
     return Sight(
         file=InputFile(
-            path=cells["path"], location=location, members=told.members, codec=told.codec, size=cells["size"],
-            mtime_ms=told.mtime_ms, in_packed=told.in_packed, stamp=told.stamp, allowance=told.allowance,
+            path=cells["path"], location=location, members=shown.members, codec=shown.codec, size=cells["size"],
+            mtime_ms=shown.mtime_ms, in_packed=shown.in_packed, stamp=shown.stamp, allowance=shown.allowance,
         ),
-        look=told.look,
+        look=shown.look,
         heads={cells["head_bytes"]: cells["head"]},
         etag=cells["etag"] or "",
         fingerprint=cells["fingerprint"],
-        release=told.release,
+        release=shown.release,
     )  # fmt: skip

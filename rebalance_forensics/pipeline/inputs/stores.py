@@ -71,7 +71,7 @@ class Store:
 
     @property
     def hadoop_name(self) -> str:
-        """The same place as Hadoop and Spark name it."""
+        """The URI by which Hadoop and Spark name the store."""
         uri = self.uri.rstrip("/")
         return f"s3a{uri[2:]}" if uri.startswith("s3://") else uri
 
@@ -204,8 +204,8 @@ def checked_store(uri: str, *, role: str) -> Store:
 def first_line(error: BaseException) -> str:
     """What went wrong, without the layers below; the first line about a Java exception says nothing yet."""
     lines = str(getattr(error, "strerror", None) or error).strip().splitlines() or [type(error).__name__]
-    told = next((line for line in lines if not line.startswith("An error occurred while calling")), lines[0])
-    return told.lstrip(": ").rstrip(".")
+    first = next((line for line in lines if not line.startswith("An error occurred while calling")), lines[0])
+    return first.lstrip(": ").rstrip(".")
 
 
 def is_remote(path: str) -> bool:

@@ -65,8 +65,8 @@ def _arrow_rows(table: LogTable) -> pa.Table:
         table.check(found.schema.names)
         read = found.to_table(columns={name: ds.field(*column.split(".")) for name, column in table.columns})
     except (OSError, pa.ArrowException) as error:
-        told = f"--input {table.name} cannot be read as Parquet: {first_line(error)}"
-        raise InputError(f"{told}; tables of other kinds want Spark.") from error
+        problem = f"--input {table.name} cannot be read as Parquet: {first_line(error)}"
+        raise InputError(f"{problem}; tables of other kinds want Spark.") from error
     mapped = dict(table.columns)
     columns = [
         _cast(read[f.name], f, table) if f.name in mapped else pa.nulls(read.num_rows, f.type) for f in CANONICAL
@@ -92,7 +92,7 @@ def spark_hours(session: SparkSession, table: LogTable, since: int, until: int) 
     from pyspark.sql import functions as f  # noqa: PLC0415 - Spark only where it is asked for
 
     rows, ms = spark_rows(session, table), f.unix_millis("time")
-    told = (
+    counted = (
         rows.where(f.isnull("time") | _between(since, until))
         .select(f.floor(ms / HOUR_MS).alias("hour"), (ms % HOUR_MS).alias("rest"))
         .groupBy("hour")
@@ -101,7 +101,7 @@ def spark_hours(session: SparkSession, table: LogTable, since: int, until: int) 
     )
     return sorted(
         Hour(at=-1 if row["hour"] is None else row["hour"] * HOUR_MS, rows=row["rows"], mark=row["mark"] or 0)
-        for row in told
+        for row in counted
     )
 
 
@@ -135,7 +135,7 @@ def _stretches(hours: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def spark_rows(session: SparkSession, table: LogTable) -> DataFrame:
-    """Any table under our names for its columns."""
+    """A Spark table with its columns renamed to ours."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     there = _spark_table(session, table)
@@ -182,5 +182,5 @@ def _spark_table(session: SparkSession, table: LogTable) -> DataFrame:
     except InputError:
         raise
     except Exception as error:
-        told = first_line(error)
-        raise InputError(f"--input {table.name} is no table that Spark can read: {told}; check the name.") from error
+        problem = first_line(error)
+        raise InputError(f"--input {table.name} is no table that Spark can read: {problem}; check the name.") from error

@@ -84,9 +84,9 @@ def _inspect(source: str, executable: Path) -> Java | None:
     if not os.access(executable, os.X_OK):
         return None
     release = executable.parent.parent / "release"
-    told = _VERSION.search(release.read_text(errors="replace")) if release.is_file() else None
-    told = told or _VERSION.search(_answer(executable))
-    return Java(executable=executable, release=int(told[1]), source=source) if told else None
+    version = _VERSION.search(release.read_text(errors="replace")) if release.is_file() else None
+    version = version or _VERSION.search(_answer(executable))
+    return Java(executable=executable, release=int(version[1]), source=source) if version else None
 
 
 def _answer(executable: Path) -> str:

@@ -92,8 +92,8 @@ class Booting:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.address.is_file():
-                with self.address.open("rb") as told:
-                    return _integer(told), told.read(_integer(told)).decode()
+                with self.address.open("rb") as address:
+                    return _integer(address), address.read(_integer(address)).decode()
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
@@ -104,7 +104,7 @@ class Booting:
             raise InputError(self.lost("before Spark was up"))
         raise InputError(
             f"Java {self.java.release} at {self.java.executable} ({self.java.source}) did not start Spark: "
-            f"{last_words(self.log)}. Name another one with --java-home, or use --engine local: same report."
+            f"{jvm_complaints(self.log)}. Name another one with --java-home, or use --engine local: same report."
         )
 
     @property
@@ -116,7 +116,7 @@ class Booting:
     def lost(self, when: str) -> str:
         """What is said of a JVM that ended by itself or was killed."""
         how = "ended" if self.ended_by is None else f"was killed by signal {self.ended_by}"
-        why = f": {last_words(self.log)}" if self.ended_by is None else ""
+        why = f": {jvm_complaints(self.log)}" if self.ended_by is None else ""
         return (
             f"Java {self.java.release} (process {self.process.pid}) {how} {when}{why}. See whether the system ran "
             "out of memory and run it again, or use --engine local: same report."
@@ -130,7 +130,7 @@ class Booting:
 
 
 @contextmanager
-def telling_of_lost_java() -> Iterator[None]:
+def reporting_lost_jvm() -> Iterator[None]:
     """Without its JVM Spark fails in many ways, none of which names it: the one sentence that does."""
     try:
         yield
@@ -180,12 +180,16 @@ def module_options() -> tuple[str, ...]:
     return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 
-def surroundings() -> dict[str, str]:
+def jvm_environment() -> dict[str, str]:
     """The environment of a JVM and of the Python workers that it starts."""
     local = os.environ.get("SPARK_LOCAL_DIRS")
     return {
         **os.environ,
-        **({"SPARK_LOCAL_DIRS": ",".join(str(scratch.directory(one)) for one in local.split(","))} if local else {}),
+        **(
+            {"SPARK_LOCAL_DIRS": ",".join(str(scratch.directory(directory)) for directory in local.split(","))}
+            if local
+            else {}
+        ),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -200,7 +204,7 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
     """Start the JVM and go on."""
     directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
     address, log = directory / "gateway", directory / "jvm.log"
-    environment = {**surroundings(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
+    environment = {**jvm_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - the Java that was found and checked
             command_line(java, options, heap=heap),
@@ -226,11 +230,11 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _integer(told: BinaryIO) -> int:
-    return int(struct.unpack(">i", told.read(4))[0])
+def _integer(stream: BinaryIO) -> int:
+    return int(struct.unpack(">i", stream.read(4))[0])
 
 
-def last_words(log: Path) -> str:
+def jvm_complaints(log: Path) -> str:
     """What a JVM complained of before it ended."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if "Error" in line or "Exception" in line), 0)

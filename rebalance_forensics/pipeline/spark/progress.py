@@ -44,8 +44,8 @@ def _poll(
         stages = [
             info
             for job in status.getJobIdsForGroup(group)
-            if (told := status.getJobInfo(job))
-            for stage in told.stageIds
+            if (running := status.getJobInfo(job))
+            for stage in running.stageIds
             if (info := status.getStageInfo(stage)) and info.numTasks == len(plan.portions)
         ]
         if stages:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from rebalance_forensics.pipeline.spark.jvm_launch import START_SECONDS, class_path, module_options, surroundings
+from rebalance_forensics.pipeline.spark.jvm_launch import START_SECONDS, class_path, jvm_environment, module_options
 from rebalance_forensics.pipeline.spark.session import jvm_options, local_settings
 from rebalance_forensics.process.cores import cores
 
@@ -17,7 +17,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _LOOK_SECONDS = 1.0
 
 
-def keep(told: Path, log: Path, java: str, port: int, idle_seconds: float) -> None:
+def keep(address: Path, log: Path, java: str, port: int, idle_seconds: float) -> None:
     """Run until the file that names the server has not been touched for so long, or is gone."""
     settings = {
         **local_settings(cores()),
@@ -31,18 +31,18 @@ def keep(told: Path, log: Path, java: str, port: int, idle_seconds: float) -> No
                 *(f"-D{name}={value}" for name, value in settings.items()), SERVER,
             ],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            env={**surroundings(), "PYSPARK_PYTHON": sys.executable},
+            env={**jvm_environment(), "PYSPARK_PYTHON": sys.executable},
         )  # fmt: skip
     signal.signal(signal.SIGTERM, lambda *_: jvm.terminate())
     started = time.time()
     while jvm.poll() is None:
         time.sleep(_LOOK_SECONDS)
         # The file is written as soon as the server listens, and touched by each command that uses it.
-        used, patience = (told.stat().st_mtime, idle_seconds) if told.exists() else (started, START_SECONDS)
+        used, patience = (address.stat().st_mtime, idle_seconds) if address.exists() else (started, START_SECONDS)
         if time.time() - used > patience:
             jvm.terminate()
             jvm.wait()
-            told.unlink(missing_ok=True)
+            address.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.catalog import cache
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.java import find_java
-from rebalance_forensics.pipeline.spark.jvm_launch import ROOT, START_SECONDS, last_words, spark_jars
+from rebalance_forensics.pipeline.spark.jvm_launch import ROOT, START_SECONDS, jvm_complaints, spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,8 +58,8 @@ def place() -> Path:
     """Where the server of this Python, Spark and release of ours is written down."""
     files = sorted(PACKAGE.rglob("*.py"))
     changed = max(file.stat().st_mtime_ns for file in files)
-    told = f"{sys.executable}\0{spark_jars()}\0{PACKAGE}\0{len(files)}\0{changed}"
-    return cache.directory() / f"warm-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+    identity = f"{sys.executable}\0{spark_jars()}\0{PACKAGE}\0{len(files)}\0{changed}"
+    return cache.directory() / f"warm-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
 
 
 def running() -> WarmServer | None:
@@ -86,15 +86,15 @@ def warm_session(java_home: str | None = None) -> SparkSession:
 
 def start(java_home: str | None = None, *, idle_seconds: float = IDLE_SECONDS) -> WarmServer:
     """Start a server and wait until it listens."""
-    java, told = find_java(java_home), place()
-    told.parent.mkdir(parents=True, exist_ok=True)
-    told.unlink(missing_ok=True)
-    log = told.with_suffix(".log")
+    java, address = find_java(java_home), place()
+    address.parent.mkdir(parents=True, exist_ok=True)
+    address.unlink(missing_ok=True)
+    log = address.with_suffix(".log")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     token = secrets.token_urlsafe(32)
-    arguments = [str(told), str(log), str(java.executable), str(port), str(idle_seconds)]
+    arguments = [str(address), str(log), str(java.executable), str(port), str(idle_seconds)]
     keeper = subprocess.Popen(  # noqa: S603 - this interpreter and the Java that was found and checked
         [sys.executable, "-m", "rebalance_forensics.pipeline.spark.warm_keeper", *arguments],
         stdin=subprocess.DEVNULL,
@@ -109,11 +109,11 @@ def start(java_home: str | None = None, *, idle_seconds: float = IDLE_SECONDS) -
     while not server.listens:
         if keeper.poll() is not None or time.monotonic() > deadline:
             raise InputError(
-                f"Java {java.release} at {java.executable} did not keep Spark: {last_words(log)}. "
+                f"Java {java.release} at {java.executable} did not keep Spark: {jvm_complaints(log)}. "
                 "Leave --keep-warm out: same report."
             )
         time.sleep(0.05)
-    _write(told, server)
+    _write(address, server)
     return server
 
 
@@ -126,7 +126,7 @@ def stop() -> bool:
     return server is not None
 
 
-def _write(told: Path, server: WarmServer) -> None:
-    told.touch(mode=0o600)
-    told.chmod(0o600)
-    told.write_text(json.dumps(asdict(server)))
+def _write(address: Path, server: WarmServer) -> None:
+    address.touch(mode=0o600)
+    address.chmod(0o600)
+    address.write_text(json.dumps(asdict(server)))

@@ -28,7 +28,7 @@ def micros(at: int | None) -> int | None:
 
 
 def moment(at: int | None) -> datetime | None:
-    """The same as the ledger's rows have it when they are read back."""
+    """Epoch ms as the datetime that a row of the ledger holds when it is read back."""
     return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
 
 
@@ -37,88 +37,92 @@ def millis(at: datetime) -> EpochMs:
     return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 
-def generation_row(history: GroupHistory, one: Generation) -> Cells:
+def generation_row(history: GroupHistory, generation: Generation) -> Cells:
     """One row of `generations`."""
     return {
-        "id": hashed(history.cluster, history.group, one.generation, one.started_at or one.completed_at),
+        "id": hashed(
+            history.cluster, history.group, generation.generation, generation.started_at or generation.completed_at
+        ),
         "group": history.group,
         "kind": history.kind,
         "protocol": history.protocol,
-        "generation": one.generation,
-        "started_at": micros(one.started_at),
-        "completed_at": micros(one.completed_at),
-        "trigger": one.trigger,
-        "leader": one.leader,
-        "members": [asdict(member) for member in one.members],
-        "joined": list(one.joined),
-        "left": list(one.left),
-        "outcome": one.outcome,
-        "reason": one.reason,
+        "generation": generation.generation,
+        "started_at": micros(generation.started_at),
+        "completed_at": micros(generation.completed_at),
+        "trigger": generation.trigger,
+        "leader": generation.leader,
+        "members": [asdict(member) for member in generation.members],
+        "joined": list(generation.joined),
+        "left": list(generation.left),
+        "outcome": generation.outcome,
+        "reason": generation.reason,
     }
 
 
-def pause_row(history: GroupHistory, one: Pause) -> Cells:
+def pause_row(history: GroupHistory, pause: Pause) -> Cells:
     """One row of `pauses`."""
     return {
-        "id": hashed(history.cluster, history.group, one.client_id, one.member_id, one.started_at, *one.partitions),
+        "id": hashed(
+            history.cluster, history.group, pause.client_id, pause.member_id, pause.started_at, *pause.partitions
+        ),
         "group": history.group,
-        "client_id": one.client_id,
-        "member_id": one.member_id,
-        "started_at": micros(one.started_at),
-        "ended_at": micros(one.ended_at),
-        "ms": one.lasted_ms,
-        "partitions": list(one.partitions),
-        "kind": one.kind,
+        "client_id": pause.client_id,
+        "member_id": pause.member_id,
+        "started_at": micros(pause.started_at),
+        "ended_at": micros(pause.ended_at),
+        "ms": pause.lasted_ms,
+        "partitions": list(pause.partitions),
+        "kind": pause.kind,
     }
 
 
-def unread_row(history: GroupHistory, one: UnreadSpan) -> Cells:
+def unread_row(history: GroupHistory, span: UnreadSpan) -> Cells:
     """One row of `unread`."""
     return {
-        "id": hashed(history.cluster, history.group, one.partition, one.started_at),
+        "id": hashed(history.cluster, history.group, span.partition, span.started_at),
         "group": history.group,
-        "incident_id": one.incident,
-        "partition": one.partition,
-        "started_at": micros(one.started_at),
-        "from_earliest": micros(one.from_earliest),
-        "ended_at": micros(one.ended_at),
-        "ms": one.lasted_ms,
-        "why": one.why,
-        "certain": one.certain,
-        "client_id": one.client_id,
+        "incident_id": span.incident,
+        "partition": span.partition,
+        "started_at": micros(span.started_at),
+        "from_earliest": micros(span.from_earliest),
+        "ended_at": micros(span.ended_at),
+        "ms": span.lasted_ms,
+        "why": span.why,
+        "certain": span.certain,
+        "client_id": span.client_id,
     }
 
 
-def incident_row(one: Incident) -> Cells:
+def incident_row(incident: Incident) -> Cells:
     """One row of `incidents`."""
-    cause = one.root_causes[0]
+    cause = incident.root_causes[0]
     return {
-        "id": one.id,
-        "group": one.group,
-        "started_at": micros(one.started_at),
-        "ended_at": micros(one.ended_at),
-        "ongoing": one.ongoing,
-        "severity": one.severity,
-        "summary": one.summary,
+        "id": incident.id,
+        "group": incident.group,
+        "started_at": micros(incident.started_at),
+        "ended_at": micros(incident.ended_at),
+        "ongoing": incident.ongoing,
+        "severity": incident.severity,
+        "summary": incident.summary,
         "cause": cause.cause,
         "confidence": cause.confidence,
         "culprits": [culprit.name for culprit in cause.culprits],
-        "followups": list(one.followups),
-        "generations": list(one.generations),
-        "unread_partition_ms": one.impact.unread_partition_ms,
-        "unread_at_least": one.impact.unread_at_least,
-        "longest_unread_ms": one.impact.longest_unread_ms,
-        "longest_unread_partition": one.impact.longest_unread_partition,
-        "stopped_ms": one.impact.stopped_ms,
-        "pause_ms": one.impact.pause_ms,
-        "members": one.impact.members,
-        "partitions": one.impact.partitions,
-        "rebalances": one.impact.rebalances,
-        "by_member": None if one.impact.by_member is None else asdict(one.impact.by_member),
-        "occurrences": one.occurrences,
-        "ruled_out": [_ruled_out(other) for other in one.ruled_out],
-        "would_decide": [_would_decide(other) for other in one.would_decide],
-        "related": [{**asdict(relation), "ids": list(relation.ids)} for relation in one.related],
+        "followups": list(incident.followups),
+        "generations": list(incident.generations),
+        "unread_partition_ms": incident.impact.unread_partition_ms,
+        "unread_at_least": incident.impact.unread_at_least,
+        "longest_unread_ms": incident.impact.longest_unread_ms,
+        "longest_unread_partition": incident.impact.longest_unread_partition,
+        "stopped_ms": incident.impact.stopped_ms,
+        "pause_ms": incident.impact.pause_ms,
+        "members": incident.impact.members,
+        "partitions": incident.impact.partitions,
+        "rebalances": incident.impact.rebalances,
+        "by_member": None if incident.impact.by_member is None else asdict(incident.impact.by_member),
+        "occurrences": incident.occurrences,
+        "ruled_out": [_ruled_out(other) for other in incident.ruled_out],
+        "would_decide": [_would_decide(other) for other in incident.would_decide],
+        "related": [{**asdict(relation), "ids": list(relation.ids)} for relation in incident.related],
     }
 
 
@@ -145,13 +149,13 @@ def _would_decide(other: WouldDecide) -> Cells:
     }
 
 
-def finding_rows(one: Incident) -> Iterator[Cells]:
+def finding_rows(incident: Incident) -> Iterator[Cells]:
     """The rows of `findings`, one a root cause."""
-    for rank, cause in enumerate(one.root_causes):
+    for rank, cause in enumerate(incident.root_causes):
         yield {
-            "id": f"{one.id}-{rank}",
-            "incident_id": one.id,
-            "group": one.group,
+            "id": f"{incident.id}-{rank}",
+            "incident_id": incident.id,
+            "group": incident.group,
             "rank": rank,
             **_cause(cause),
         }

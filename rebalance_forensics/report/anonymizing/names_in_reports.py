@@ -34,11 +34,11 @@ def names_of(report: Report) -> Iterator[Named]:
                 yield culprit.name, culprit.kind
                 yield from ((name, _kind(name, culprit.kind)) for name in culprit.names)
             yield from ((name, "client") for name in cause.affected)
-        yield from _given(*((one.who, "client") for one in incident.would_decide))
-    for one in report.inputs:
-        yield from _cluster(one.cluster)
-        if one.host:
-            yield one.host, "host"
+        yield from _given(*((log.who, "client") for log in incident.would_decide))
+    for log in report.inputs:
+        yield from _cluster(log.cluster)
+        if log.host:
+            yield log.host, "host"
 
 
 def _cluster(name: str) -> Iterator[Named]:
@@ -46,8 +46,8 @@ def _cluster(name: str) -> Iterator[Named]:
 
 
 def _of_history(history: GroupHistory) -> Iterator[Named]:
-    for one in history.identities:
-        yield from _of_identity(one)
+    for identity in history.identities:
+        yield from _of_identity(identity)
     for generation in history.generations:
         for member in generation.members:
             yield from _given((member.client_id, "client"), (member.instance_id, "instance"))
@@ -56,8 +56,8 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
         yield from _given((generation.leader, "member"))
     for pause in history.pauses:
         yield from _given((pause.client_id, "client"), (pause.member_id, "member"))
-    held = [*(one.partitions for one in history.pauses), *(one.partitions for one in history.read)]
-    partitions = {*chain.from_iterable(held), *(span.partition for span in history.unread)}
+    read = [*(pause.partitions for pause in history.pauses), *(span.partitions for span in history.read)]
+    partitions = {*chain.from_iterable(read), *(span.partition for span in history.unread)}
     yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, sorted(partitions)) if found)
     for one_round in history.reading.participants:
         yield from ((name, "client") for name in (*(one_round.members or ()), *one_round.missing) if name)
@@ -67,12 +67,14 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
     yield from ((who, _kind(who, "process")) for who, _ in history.versions)
 
 
-def _of_identity(one: Identity) -> Iterator[Named]:
-    yield from _given((one.client_id, "client"), (one.instance_id, "instance"), (_bare_host(one.host), "host"))
-    yield one.name, one.kind
-    yield from ((member, "member") for member in one.member_ids)
-    yield from _given((one.process, "process"))
-    yield from ((name, _kind(name, one.kind)) for name in one.names)
+def _of_identity(identity: Identity) -> Iterator[Named]:
+    yield from _given(
+        (identity.client_id, "client"), (identity.instance_id, "instance"), (_bare_host(identity.host), "host")
+    )
+    yield identity.name, identity.kind
+    yield from ((member, "member") for member in identity.member_ids)
+    yield from _given((identity.process, "process"))
+    yield from ((name, _kind(name, identity.kind)) for name in identity.names)
 
 
 def _given(*pairs: tuple[str | None, str]) -> Iterator[Named]:

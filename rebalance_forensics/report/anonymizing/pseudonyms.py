@@ -89,7 +89,7 @@ class Pseudonyms:
         if made := WITH_ID.fullmatch(name):
             head, first, _, middle, second, _ = made.groups()
             owner = "group" if middle else "client" if kind == "member" else kind
-            ids = [self.of(one, "id") for one in (first, second) if one]
+            ids = [self.of(part, "id") for part in (first, second) if part]
             return "-".join([self.of(head, owner), ids[0] + (middle or ""), *ids[1:]])
         stem, number = cast("re.Match[str]", NUMBERED.fullmatch(name)).groups()
         if number and kind in NUMBERED_KINDS and self.given.get(stem, "").startswith(kind):

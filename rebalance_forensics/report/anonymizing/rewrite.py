@@ -13,7 +13,7 @@ from rebalance_forensics.report.anonymizing.configuration import setting_without
 from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
 from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
-from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 
 Part = TypeVar("Part", bound=Struct)
@@ -32,16 +32,16 @@ ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\
 
 def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
     """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
-    read = {one.path for one in report.inputs}
-    told = [(name, kind) for name, kind in also if name not in KAFKA_SAYS]
+    read = {log.path for log in report.inputs}
+    in_lines = [(name, kind) for name, kind in also if name not in KAFKA_SAYS]
     # An event knows best what its fields name; a word around a message may be anything.
-    precise = [*groups_of(report), *(one for one in told if one[1] not in VAGUE)]
-    found = dict.fromkeys(one for one in (*precise, *names_of(report), *told) if one[0] not in read)
+    precise = [*groups_of(report), *(named for named in in_lines if named[1] not in VAGUE)]
+    found = dict.fromkeys(named for named in (*precise, *names_of(report), *in_lines) if named[0] not in read)
     names = Pseudonyms(real=frozenset(name for name, _ in found))
     for name, kind in found:
         names.of(name, kind)
     # Last, so that a directory that is called like a client or a host gets that one's pseudonym.
-    paths = {one.path: _path(one.path, names) for one in report.inputs}
+    paths = {log.path: _path(log.path, names) for log in report.inputs}
     # Once to learn the names that log lines give away, once more for the texts that stood before them.
     _rewritten(report, names, paths)
     names.texts.clear()
@@ -60,10 +60,10 @@ def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
 def _changed(value: object, field: str, names: Pseudonyms, paths: dict[str, str]) -> object:
     if isinstance(value, Struct):
         return _rewritten(value, names, paths)
-    if isinstance(value, (tuple, Kept)):
+    if isinstance(value, (tuple, LazyList)):
         if field == "settings":
             return tuple((key, _setting(setting, names)) for key, setting in value)
-        return tuple(_changed(one, field, names, paths) for one in value)
+        return tuple(_changed(part, field, names, paths) for part in value)
     return _text(value, field, names, paths) if isinstance(value, str) else value
 
 
@@ -74,10 +74,10 @@ def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> st
         return paths.setdefault(text, _path(text, names))
     if text in names.given:
         return names.given[text]
-    said = (text, field in LOG_FIELDS)
-    if said not in names.texts:
-        names.texts[said] = _sentence(text, paths, names, ours=field not in LOG_FIELDS)
-    return names.texts[said]
+    key = (text, field in LOG_FIELDS)
+    if key not in names.texts:
+        names.texts[key] = _sentence(text, paths, names, ours=field not in LOG_FIELDS)
+    return names.texts[key]
 
 
 def _sentence(text: str, paths: dict[str, str], names: Pseudonyms, *, ours: bool) -> str:

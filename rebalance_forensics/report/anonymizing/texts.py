@@ -73,7 +73,7 @@ def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
 
     `ours`: it is a sentence of ours, not a log line.
     """
-    _learn(_given_away(text) if ours else _said(text), names)
+    _learn(_recognizable_names(text) if ours else _named_by_position(text), names)
     text = without_values(names.literally(text), names)
     text = FRAME.sub(lambda found: _frame(found, names), text)
     text = DIRECTORY.sub(lambda found: _directory(found.group(), names), text)
@@ -151,29 +151,29 @@ def _known_token(bare: str, names: Pseudonyms) -> str:
 
 
 def _topics(text: str) -> Iterator[str]:
-    for said in TOPICS_SAID.finditer(text):
-        yield from said.group(1).split(", ")
-    for said in PARTITIONS_SAID.finditer(text):
-        yield from (partition.strip().rpartition("-")[0] for partition in said.group(1).split(","))
-    yield from (said.group(1) for said in METADATA_SAID.finditer(text))
+    for match in TOPICS_SAID.finditer(text):
+        yield from match.group(1).split(", ")
+    for match in PARTITIONS_SAID.finditer(text):
+        yield from (partition.strip().rpartition("-")[0] for partition in match.group(1).split(","))
+    yield from (match.group(1) for match in METADATA_SAID.finditer(text))
 
 
-def _said(text: str) -> Iterator[tuple[str, str]]:
+def _named_by_position(text: str) -> Iterator[tuple[str, str]]:
     """Yield (name, kind) of the names a log line gives away by where they stand."""
     for kind, pattern in KEYED.items():
-        yield from ((one.group(1), kind) for one in pattern.finditer(text))
-    yield from ((one.group(1), "group") for one in GROUP_SAID.finditer(text))
-    yield from ((one.group(1), "client") for one in BEFORE_UUID.finditer(text))
-    yield from ((one, "topic") for one in _topics(text))
-    yield from _given_away(text)
+        yield from ((match.group(1), kind) for match in pattern.finditer(text))
+    yield from ((match.group(1), "group") for match in GROUP_SAID.finditer(text))
+    yield from ((match.group(1), "client") for match in BEFORE_UUID.finditer(text))
+    yield from ((topic, "topic") for topic in _topics(text))
+    yield from _recognizable_names(text)
 
 
-def _given_away(text: str) -> Iterator[tuple[str, str]]:
+def _recognizable_names(text: str) -> Iterator[tuple[str, str]]:
     """Yield (name, kind) of the names that are known by their looks, wherever they stand."""
-    yield from ((one.group(), "id") for one in KAFKA_ID.finditer(text))
-    yield from ((one.group(), "class") for one in CLASS_SAID.finditer(text))
-    yield from ((one.group(1), "host") for one in HOST_AND_PORT.finditer(text))
-    yield from ((one.group(1), "host") for one in SLASHED_ADDRESS.finditer(text) if "." in one.group(1))
+    yield from ((match.group(), "id") for match in KAFKA_ID.finditer(text))
+    yield from ((match.group(), "class") for match in CLASS_SAID.finditer(text))
+    yield from ((match.group(1), "host") for match in HOST_AND_PORT.finditer(text))
+    yield from ((match.group(1), "host") for match in SLASHED_ADDRESS.finditer(text) if "." in match.group(1))
 
 
 def _learn(found: Iterable[tuple[str, str]], names: Pseudonyms) -> None:

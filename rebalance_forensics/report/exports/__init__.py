@@ -23,7 +23,9 @@ class Format(Struct, frozen=True, kw_only=True):
 
 def formats() -> dict[str, Format]:
     """Find every format in this package, by name."""
-    return {one.name: one for one in map(_format, sorted(module.name for module in pkgutil.iter_modules(__path__)))}
+    return {
+        export.name: export for export in map(_format, sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    }
 
 
 def _format(module_name: str) -> Format:

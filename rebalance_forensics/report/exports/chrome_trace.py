@@ -27,7 +27,7 @@ class Stretch(Struct, frozen=True, kw_only=True):
     end: int
     category: str
     name: str
-    told: tuple[tuple[str, str], ...] = ()
+    details: tuple[tuple[str, str], ...] = ()
 
 
 class Track(Struct, frozen=True, kw_only=True):
@@ -41,8 +41,8 @@ class Track(Struct, frozen=True, kw_only=True):
 def export(report: Report) -> str:
     """Write one trace; open it in ui.perfetto.dev."""
     incidents: dict[tuple[str, str], list[Incident]] = defaultdict(list)
-    for one in report.incidents:
-        incidents[one.cluster, one.group].append(one)
+    for incident in report.incidents:
+        incidents[incident.cluster, incident.group].append(incident)
     events = [
         event
         for number, history in enumerate(filter(_has_times, report.groups), 1)
@@ -52,7 +52,7 @@ def export(report: Report) -> str:
 
 
 def _has_times(history: GroupHistory) -> bool:
-    """Whether it can stand in a trace: of a group whose lines have no times only their order is known."""
+    """Whether the trace can place an incident or a generation: lines without times only have an order."""
     period = period_of(history)
     return period is None or is_timed(period[0])
 
@@ -60,7 +60,7 @@ def _has_times(history: GroupHistory) -> bool:
 def _group(process: int, history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Document]:
     yield _named("process_name", process, 0, group_of(history))
     yield {"ph": "M", "pid": process, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
-    for number, track in enumerate((row for one in _tracks(history, incidents) for row in _rows(one)), 1):
+    for number, track in enumerate((row for whole in _tracks(history, incidents) for row in _rows(whole)), 1):
         yield _named("thread_name", process, number, track.name)
         yield {"ph": "M", "pid": process, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}}
         yield from (_complete(process, number, stretch) for stretch in track.stretches)
@@ -70,24 +70,24 @@ def _group(process: int, history: GroupHistory, incidents: Sequence[Incident]) -
 def _tracks(history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Track]:
     period = period_of(history)
     end = period[1] if period else 0
-    yield Track(name="incidents", stretches=tuple(_incident(one, end) for one in incidents))
+    yield Track(name="incidents", stretches=tuple(_incident(incident, end) for incident in incidents))
     yield Track(name="generations", stretches=tuple(_rebalances(history)))
     for lane in lanes_of(history):
-        spans = [(one.kind == "paused", _span(one, end)) for one in lane.spans]
-        yield Track(name=lane.name, stretches=tuple(one for paused, one in spans if not paused), marks=lane.marks)
+        spans = [(span.kind == "paused", _span(span, end)) for span in lane.spans]
+        yield Track(name=lane.name, stretches=tuple(span for paused, span in spans if not paused), marks=lane.marks)
         if any(paused for paused, _ in spans):
-            yield Track(name=f"{lane.name}: pauses", stretches=tuple(one for paused, one in spans if paused))
+            yield Track(name=f"{lane.name}: pauses", stretches=tuple(span for paused, span in spans if paused))
 
 
 def _rows(track: Track) -> Iterator[Track]:
     """Deal stretches that overlap to lines of their own: complete events of one track must nest, and these do not."""
     rows: list[list[Stretch]] = [[]]
-    for one in sorted(track.stretches, key=lambda one: (one.start, one.end)):
-        free = next((row for row in rows if not row or row[-1].end <= one.start), None)
+    for stretch in sorted(track.stretches, key=lambda stretch: (stretch.start, stretch.end)):
+        free = next((row for row in rows if not row or row[-1].end <= stretch.start), None)
         if free is None:
-            rows.append([one])
+            rows.append([stretch])
         else:
-            free.append(one)
+            free.append(stretch)
     yield Track(name=track.name, stretches=tuple(rows[0]), marks=track.marks)
     yield from (Track(name=f"{track.name}, besides", stretches=tuple(row)) for row in rows[1:])
 
@@ -100,16 +100,16 @@ def _incident(incident: Incident, end: int) -> Stretch:
         end=max(end if over is None else over, incident.started_at),
         category=incident.severity,
         name=f"{cause.cause}: {incident.summary}",
-        told=(("incident", incident.id), ("culprit", culprits(cause))),
+        details=(("incident", incident.id), ("culprit", culprits(cause))),
     )
 
 
 def _rebalances(history: GroupHistory) -> Iterator[Stretch]:
-    for one in history.generations:
-        if one.started_at is not None and one.completed_at is not None:
-            name = f"generation {one.generation}: {one.trigger or one.outcome}"
-            done = max(one.completed_at, one.started_at)
-            yield Stretch(start=one.started_at, end=done, category="rebalance", name=name)
+    for generation in history.generations:
+        if generation.started_at is not None and generation.completed_at is not None:
+            name = f"generation {generation.generation}: {generation.trigger or generation.outcome}"
+            done = max(generation.completed_at, generation.started_at)
+            yield Stretch(start=generation.started_at, end=done, category="rebalance", name=name)
 
 
 def _span(span: Span, end: int) -> Stretch:
@@ -118,17 +118,17 @@ def _span(span: Span, end: int) -> Stretch:
     return Stretch(start=span.started_at, end=max(over, span.started_at), category=span.kind, name=name)
 
 
-def _complete(process: int, track: int, one: Stretch) -> Document:
+def _complete(process: int, track: int, stretch: Stretch) -> Document:
     base: Document = {
         "ph": "X",
         "pid": process,
         "tid": track,
-        "ts": one.start * 1000,
-        "dur": (one.end - one.start) * 1000,
-        "cat": one.category,
-        "name": line_of(one.name, LABEL_CHARACTERS),
+        "ts": stretch.start * 1000,
+        "dur": (stretch.end - stretch.start) * 1000,
+        "cat": stretch.category,
+        "name": line_of(stretch.name, LABEL_CHARACTERS),
     }
-    return {**base, "args": _told(one.told)} if one.told else base
+    return {**base, "args": _args(stretch.details)} if stretch.details else base
 
 
 def _instant(process: int, track: int, mark: Mark) -> Document:
@@ -141,13 +141,13 @@ def _instant(process: int, track: int, mark: Mark) -> Document:
         "cat": mark.severity,
         # A trace viewer finds and colours by name.
         "name": line_of(f"fault: {mark.label}" if mark.severity == "fault" else mark.label, LABEL_CHARACTERS),
-        "args": _told([("place", place(mark.evidence)), ("text", mark.evidence.text)]),
+        "args": _args([("place", place(mark.evidence)), ("text", mark.evidence.text)]),
     }
 
 
-def _told(pairs: Iterable[tuple[str, str]]) -> dict[str, Json]:
+def _args(pairs: Iterable[tuple[str, str]]) -> dict[str, Json]:
     return {name: line_of(value, LABEL_CHARACTERS) for name, value in pairs}
 
 
 def _named(what: str, process: int, track: int, name: str) -> Document:
-    return {"ph": "M", "pid": process, "tid": track, "name": what, "args": _told([("name", name)])}
+    return {"ph": "M", "pid": process, "tid": track, "name": what, "args": _args([("name", name)])}

@@ -17,11 +17,24 @@ def export(report: Report) -> str:
     """Write one row a generation."""
     rows = (
         (
-            *(history.cluster, history.group, one.generation, iso(one.started_at), iso(one.completed_at)),
-            *(one.took_ms, one.trigger, one.followup, one.outcome, one.leader, one.size),
-            *(" ".join(one.joined), " ".join(one.left), one.reason),
+            *(
+                history.cluster,
+                history.group,
+                generation.generation,
+                iso(generation.started_at),
+                iso(generation.completed_at),
+            ),
+            *(
+                generation.took_ms,
+                generation.trigger,
+                generation.followup,
+                generation.outcome,
+                generation.leader,
+                generation.size,
+            ),
+            *(" ".join(generation.joined), " ".join(generation.left), generation.reason),
         )
         for history in report.groups
-        for one in history.generations
+        for generation in history.generations
     )
     return table(TITLES, rows)

@@ -19,18 +19,34 @@ def export(report: Report) -> str:
     """Write one row an incident, under its most likely cause."""
     rows = (
         (
-            *(one.id, one.cluster, one.group, one.severity, iso(one.started_at), iso(one.ended_at)),
-            *(str(one.ongoing).lower(), one.root_causes[0].cause, round(one.root_causes[0].confidence, 4)),
-            " ".join(culprit.name for culprit in one.root_causes[0].culprits),
-            *(one.impact.unread_partition_ms, _yes_or_no(one.impact.unread_at_least)),
-            *(one.impact.longest_unread_ms, one.impact.longest_unread_partition, one.impact.stopped_ms),
-            *(one.impact.pause_ms, one.impact.members, one.impact.partitions, one.impact.rebalances),
-            *(one.occurrences, ranges(one.generations), one.summary),
+            *(
+                incident.id,
+                incident.cluster,
+                incident.group,
+                incident.severity,
+                iso(incident.started_at),
+                iso(incident.ended_at),
+            ),
+            *(
+                str(incident.ongoing).lower(),
+                incident.root_causes[0].cause,
+                round(incident.root_causes[0].confidence, 4),
+            ),
+            " ".join(culprit.name for culprit in incident.root_causes[0].culprits),
+            *(incident.impact.unread_partition_ms, _yes_or_no(incident.impact.unread_at_least)),
+            *(incident.impact.longest_unread_ms, incident.impact.longest_unread_partition, incident.impact.stopped_ms),
+            *(
+                incident.impact.pause_ms,
+                incident.impact.members,
+                incident.impact.partitions,
+                incident.impact.rebalances,
+            ),
+            *(incident.occurrences, ranges(incident.generations), incident.summary),
         )
-        for one in report.incidents
+        for incident in report.incidents
     )
     return table(TITLES, rows)
 
 
-def _yes_or_no(told: bool | None) -> str | None:  # noqa: FBT001 - it is the value of a cell
-    return None if told is None else str(told).lower()
+def _yes_or_no(answer: bool | None) -> str | None:  # noqa: FBT001 - it is the value of a cell
+    return None if answer is None else str(answer).lower()

@@ -37,7 +37,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _incident(incident)
     if open_ones := unexplained(report):
         yield from ("## Unexplained", "")
-        yield from (f"- {safe(group_of(one))}, {since(one)}: {safe(one.summary)}" for one in open_ones)
+        yield from (
+            f"- {safe(group_of(incident))}, {since(incident)}: {safe(incident.summary)}" for incident in open_ones
+        )
         yield ""
     if report.gaps:
         yield from ("## What the logs do not show", "")
@@ -60,12 +62,12 @@ def _incident(incident: Incident) -> Iterator[str]:
 def _signs(incident: Incident) -> Iterator[str]:
     """Every cause against every sign that decides something, as a table."""
     table = sign_table(incident)
-    if not table.telling:
+    if not table.relevant:
         return
-    heads = [f"{safe(one.cause)} ({one.standing})" for one in table.hypotheses]
+    heads = [f"{safe(hypothesis.cause)} ({hypothesis.standing})" for hypothesis in table.hypotheses]
     yield from ("## Why", "", f"| {' | '.join([*heads, 'sign', 'read in'])} |", f"|{'---|' * (len(heads) + 2)}")
-    for line in table.telling:
+    for line in table.relevant:
         marks = (f"`{mark}`" if mark else "" for mark in line.marks)
         where = f"`{code(line.where)}`" if line.where else ""
-        yield f"| {' | '.join([*marks, safe(line.says), where])} |"
+        yield f"| {' | '.join([*marks, safe(line.wording), where])} |"
     yield from ("", safe(LEGEND), "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident, Severity
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
-from rebalance_forensics.report.documents import Document, written_on_one_line
+from rebalance_forensics.report.documents import Document, json_line
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import iso
@@ -23,7 +23,7 @@ PROOF_SHOWN = 5
 def export(report: Report) -> str:
     """Write the events of every fault; an incident that is over is triggered, then resolved."""
     return "".join(
-        written_on_one_line(event) + "\n" for one in faults(report) for event in _events(one, report.link_to(one))
+        json_line(event) + "\n" for incident in faults(report) for event in _events(incident, report.link_to(incident))
     )
 
 
@@ -67,7 +67,7 @@ def _rivals(incident: Incident) -> Document:
     if not rivals:
         return {}
     return {
-        "or": [chance(one) for one in rivals],
+        "or": [chance(rival) for rival in rivals],
         "would_decide": [line_of(prose(wanted), TEXT) for wanted in deciding(incident)],
     }
 

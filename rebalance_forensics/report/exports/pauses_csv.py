@@ -14,10 +14,17 @@ def export(report: Report) -> str:
     """Write one row a pause."""
     rows = (
         (
-            *(history.cluster, history.group, one.client_id, one.member_id, iso(one.started_at), iso(one.ended_at)),
-            *(one.lasted_ms, one.kind, " ".join(one.partitions)),
+            *(
+                history.cluster,
+                history.group,
+                pause.client_id,
+                pause.member_id,
+                iso(pause.started_at),
+                iso(pause.ended_at),
+            ),
+            *(pause.lasted_ms, pause.kind, " ".join(pause.partitions)),
         )
         for history in report.groups
-        for one in history.pauses
+        for pause in history.pauses
     )
     return table(TITLES, rows)

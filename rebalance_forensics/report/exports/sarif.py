@@ -24,7 +24,7 @@ SNIPPET_CHARACTERS = 4_000
 def export(report: Report) -> str:
     """Write all incidents as one SARIF run."""
     causes = sorted({cause.cause for incident in report.incidents for cause in incident.root_causes})
-    results = [_result(one, cause, causes) for one in report.incidents for cause in one.root_causes]
+    results = [_result(incident, cause, causes) for incident in report.incidents for cause in incident.root_causes]
     driver: Document = {
         "name": "rebalance-forensics",
         "version": report.tool_version,
@@ -62,7 +62,7 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
             "confidence": round(cause.confidence, 4),
             "group": incident.group,
             "cluster": incident.cluster,
-            "culprits": [one.name for one in cause.culprits],
+            "culprits": [culprit.name for culprit in cause.culprits],
             "startedAt": iso(incident.started_at),
             "endedAt": iso(incident.ended_at),
             "ongoing": incident.ongoing,
@@ -75,9 +75,9 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
 
 def _message(incident: Incident, cause: RootCause) -> str:
     advice = f" What to do: {cause.advice[0].action}" if cause.advice else ""
-    told = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {narrative(cause)}"
+    verdict = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {narrative(cause)}"
     cost = f" Impact: {impact(incident.impact)}." if cause is incident.root_causes[0] else ""
-    return line_of(prose(f"{told} Culprit: {culprits(cause)}.{cost}{advice}"), SNIPPET_CHARACTERS)
+    return line_of(prose(f"{verdict} Culprit: {culprits(cause)}.{cost}{advice}"), SNIPPET_CHARACTERS)
 
 
 def _location(line: Evidence) -> dict[str, Json]:

@@ -37,7 +37,7 @@ def export(report: Report) -> str:
         return written({"text": _unmarked(line_of(prose(concluded), SECTION)), "blocks": [_section(concluded)]})
     # Shown where blocks are not, as in a notification. It is read as markup, so nothing of it may start a mention.
     first = found[0]
-    text = _unmarked(line_of(prose(f"{_verdict(first)} {_told(first)}"), SECTION))
+    text = _unmarked(line_of(prose(f"{_verdict(first)} {_summary(first)}"), SECTION))
     return written({"text": f"{text}{_marked_time(first.started_at)}", "blocks": blocks})
 
 
@@ -48,7 +48,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
         "elements": [{"type": "rich_text_section", "elements": list(_in_one_line(incident, link))}],
     }
     yield _section(incident.summary)
-    facts = [f"When: {since(incident)}", *(f"Or {chance(one)}" for one in rivals)]
+    facts = [f"When: {since(incident)}", *(f"Or {chance(rival)}" for rival in rivals)]
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
     if rivals and incident.would_decide:
         yield _section("Would decide: " + "; ".join(deciding(incident)))
@@ -66,7 +66,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
 def _in_one_line(incident: Incident, link: str | None) -> Iterator[Document]:
     """Rich text, in which no character of a log is markup, a mention or an emoji."""
     yield {"type": "text", "text": line_of(prose(_verdict(incident)), PART), "style": {"bold": True}}
-    yield {"type": "text", "text": f" {line_of(prose(_told(incident)), SECTION)}"}
+    yield {"type": "text", "text": f" {line_of(prose(_summary(incident)), SECTION)}"}
     if is_timed(incident.started_at):
         yield {"type": "text", "text": " Began "}
         yield {
@@ -87,7 +87,7 @@ def _verdict(incident: Incident) -> str:
     return f"{incident.severity.capitalize()}: {found}, in {group_of(incident)}."
 
 
-def _told(incident: Incident) -> str:
+def _summary(incident: Incident) -> str:
     cost = impact(incident.impact)
     return f"{cost[:1].upper()}{cost[1:]}. Culprit: {culprits(incident.root_causes[0])}."
 

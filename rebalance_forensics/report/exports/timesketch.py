@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.documents import Document, written_on_one_line
+from rebalance_forensics.report.documents import Document, json_line
 from rebalance_forensics.report.lanes import lanes_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
@@ -28,7 +28,7 @@ def export(report: Report) -> str:
     # A time beyond every calendar is none, and a row without one is no part of a timeline.
     rows = [row for row in rows if row["datetime"]]
     rows.sort(key=lambda row: (str(row["datetime"]), str(row["timestamp_desc"]), str(row["message"])))
-    return "".join(written_on_one_line(row) + "\n" for row in rows)
+    return "".join(json_line(row) + "\n" for row in rows)
 
 
 def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident) -> Document:
@@ -45,13 +45,15 @@ def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident)
 
 def _group(history: GroupHistory) -> Iterator[Document]:
     yield from _marks(history)
-    for one in history.generations:
-        if one.started_at is not None:
-            reason = f": {one.reason}" if one.reason else ""
-            yield _row(one.started_at, "Rebalance started", f"{history.group} leaves its generation{reason}", history)
-        if one.completed_at is not None:
-            message = f"{history.group} generation {one.generation} {one.outcome} with {one.size} members"
-            yield _row(one.completed_at, "Generation completed", message, history)
+    for generation in history.generations:
+        if generation.started_at is not None:
+            reason = f": {generation.reason}" if generation.reason else ""
+            yield _row(
+                generation.started_at, "Rebalance started", f"{history.group} leaves its generation{reason}", history
+            )
+        if generation.completed_at is not None:
+            formed = f"generation {generation.generation} {generation.outcome} with {generation.size} members"
+            yield _row(generation.completed_at, "Generation completed", f"{history.group} {formed}", history)
     for pause in history.pauses:
         who = pause.client_id or pause.member_id or "unnamed member"
         yield _row(pause.started_at, "Pause started", f"{who} paused: {pause.kind}", history)

@@ -26,10 +26,10 @@ def export(report: Report) -> str:
     """Write one row a stretch; `client_id` is whose the partition was before."""
     rows = (
         (
-            *(history.cluster, history.group, one.partition, one.client_id, iso(one.started_at), iso(one.ended_at)),
-            *(one.lasted_ms, one.why, str(one.certain).lower(), iso(one.from_earliest), one.incident),
+            *(history.cluster, history.group, span.partition, span.client_id, iso(span.started_at), iso(span.ended_at)),
+            *(span.lasted_ms, span.why, str(span.certain).lower(), iso(span.from_earliest), span.incident),
         )
         for history in report.groups
-        for one in history.unread
+        for span in history.unread
     )
     return table(TITLES, rows)

@@ -58,7 +58,7 @@ class Content(Struct, frozen=True, kw_only=True):
     group_names: tuple[str, ...]
     """All groups that have incidents or a section, with their cluster where it has a name."""
     pictures: tuple[Picture, ...]
-    told: frozenset[str]
+    with_sections: frozenset[str]
     targets: frozenset[str]
     """The ids of elements that tell of an incident."""
     causes: tuple[str, ...]
@@ -75,12 +75,12 @@ def content_of(report: Report) -> Content:
     """Choose and lay out what the page holds, the most urgent first."""
     shown = min(len(report.incidents), INCIDENTS) + min(len(report.groups), GROUPS)
     budget = Budget(pictures=max(shown, 1))
-    numbered = most_urgent_first(report.kept_incidents)
+    numbered = most_urgent_first(report.lazy_incidents)
     headlines = numbered.outlines
     scenes = Scenes.of(report, numbered, budget)
     incidents = [
-        IncidentPage(number=number, incident=one, picture=scenes.of_incident(number, one))
-        for number, one in enumerate(numbered[:INCIDENTS])
+        IncidentPage(number=number, incident=incident, picture=scenes.of_incident(number, incident))
+        for number, incident in enumerate(numbered[:INCIDENTS])
     ]
     groups = _groups(report, headlines, scenes)
     budget.omit("incidents without a section of their own; the overview lists them", len(numbered) - len(incidents))
@@ -98,19 +98,21 @@ def content_of(report: Report) -> Content:
         planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
         group_names=tuple(
-            dict.fromkeys([*(group_of(page.history) for page in groups), *(group_of(one) for one in headlines)])
+            dict.fromkeys(
+                [*(group_of(page.history) for page in groups), *(group_of(incident) for incident in headlines)]
+            )
         ),
         pictures=tuple(picture for picture in drawn if picture is not None),
-        told=frozenset(page.incident.id for page in incidents),
+        with_sections=frozenset(page.incident.id for page in incidents),
         targets=frozenset(f"incident-{page.incident.id}" for page in incidents)
-        | {f"listed-{one.id}" for one in headlines[len(incidents) : OVERVIEW_ROWS]},
-        causes=tuple(sorted({one.root_causes[0].cause for one in headlines})),
+        | {f"listed-{incident.id}" for incident in headlines[len(incidents) : OVERVIEW_ROWS]},
+        causes=tuple(sorted({incident.root_causes[0].cause for incident in headlines})),
         names=names,
         names_left_out=budget.left_out.get(NAMES_LEFT_OUT, 0),
         budget=budget,
         left_out=tuple(budget.sentences()),
-        urgent=sum(one.severity != "info" for one in headlines),
-        critical=sum(one.severity == "critical" for one in headlines),
+        urgent=sum(incident.severity != "info" for incident in headlines),
+        critical=sum(incident.severity == "critical" for incident in headlines),
     )
 
 
@@ -119,8 +121,8 @@ def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> li
     rank: dict[Key, int] = {}
     for number, incident in enumerate(headlines):
         rank.setdefault((incident.cluster, incident.group), number)
-    groups = report.kept_groups
-    ranks = [rank.get((one.cluster, one.group), len(headlines)) for one in groups.outlines]
+    groups = report.lazy_groups
+    ranks = [rank.get((group.cluster, group.group), len(headlines)) for group in groups.outlines]
     ordered = groups.at(sorted(range(len(groups)), key=ranks.__getitem__)[:GROUPS])
     return [_group(number, history, scenes) for number, history in enumerate(ordered)]
 
@@ -131,7 +133,7 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
         number=number,
         history=history,
         incidents=incidents,
-        causes=tuple(dict.fromkeys(one.root_causes[0].cause for one in incidents)),
+        causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in incidents)),
         picture=scenes.of_group(number, history),
         names=short_names(history),
         tables=tables_of(history, scenes.budget),

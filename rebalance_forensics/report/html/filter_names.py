@@ -24,6 +24,6 @@ def filter_names(incidents: Sequence[Headline], budget: Budget) -> dict[str, tup
 
 
 def _names_of(incident: Headline) -> list[str]:
-    everyone = [one for cause in incident.root_causes for one in cause.culprits]
-    others = (name for one in everyone for name in names_besides(one))
-    return list(dict.fromkeys([*(one.name for one in everyone), *others]))
+    everyone = [culprit for cause in incident.root_causes for culprit in cause.culprits]
+    others = (name for culprit in everyone for name in names_besides(culprit))
+    return list(dict.fromkeys([*(culprit.name for culprit in everyone), *others]))

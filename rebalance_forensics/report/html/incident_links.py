@@ -58,11 +58,15 @@ def links_of(numbered: Sequence[tuple[int, Incident]]) -> Links:
         for generation in incident.generations:
             generations.setdefault(generation, number)
     ranked = [(rank, number, incident) for rank, (number, incident) in enumerate(ordered)]
-    in_time = Lasting(ranked, lambda one: one[2].started_at, lambda one: over_at(one[2]))
+    in_time = Lasting(
+        ranked,
+        lambda ranked_incident: ranked_incident[2].started_at,
+        lambda ranked_incident: end_of_incident(ranked_incident[2]),
+    )
     return Links(incidents=ordered, quoted=quoted, generations=generations, in_time=in_time)
 
 
-def over_at(incident: Incident) -> int | None:
+def end_of_incident(incident: Incident) -> int | None:
     """When an incident was over; None while it lasts."""
     return None if incident.ongoing else incident.ended_at
 

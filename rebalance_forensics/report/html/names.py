@@ -19,7 +19,9 @@ def brief(text: str, group: str | None = None) -> str:
 
     Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
     """
-    told = RANDOM_ID.sub(r"\1…", text)
-    if group is None or told == text:
-        return told
-    return STREAM_THREAD.sub(r"\1", re.sub(rf"(?<![-\w.]){re.escape(group)}-(?=[0-9a-f]{{8}}…-StreamThread)", "", told))
+    short = RANDOM_ID.sub(r"\1…", text)
+    if group is None or short == text:
+        return short
+    return STREAM_THREAD.sub(
+        r"\1", re.sub(rf"(?<![-\w.]){re.escape(group)}-(?=[0-9a-f]{{8}}…-StreamThread)", "", short)
+    )

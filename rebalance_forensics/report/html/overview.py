@@ -55,18 +55,18 @@ class Overview(Struct, frozen=True, kw_only=True):
     ended_at: int
 
 
-def overview_of(numbered: Sequence[Headline], told: Collection[str], logs_end: int) -> Overview | None:
+def overview_of(numbered: Sequence[Headline], with_sections: Collection[str], logs_end: int) -> Overview | None:
     """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
-    numbered = [one for one in numbered if is_timed(one.started_at)]
+    numbered = [incident for incident in numbered if is_timed(incident.started_at)]
     if len(numbered) <= 1:
         return None
-    start = min(one.started_at for one in numbered)
-    last = max(_end(one, logs_end) for one in numbered)
+    start = min(incident.started_at for incident in numbered)
+    last = max(_end(incident, logs_end) for incident in numbered)
     margin = max((last - start) // 40, ROOM_MS)
-    axis = _Axis(start=start - margin, end=last + margin, told=told, logs_end=logs_end)
+    axis = _Axis(start=start - margin, end=last + margin, with_sections=with_sections, logs_end=logs_end)
     by_group: dict[str, list[Headline]] = {}
-    for one in numbered:
-        by_group.setdefault(group_of(one), []).append(one)
+    for incident in numbered:
+        by_group.setdefault(group_of(incident), []).append(incident)
     groups = list(by_group.items())
     own = groups if len(groups) <= ROWS else groups[: ROWS - 1]
     rows = [OverviewRow(label=name, occurrences=tuple(axis.occurrences(incidents))) for name, incidents in own]
@@ -86,17 +86,17 @@ def _end(incident: Headline, logs_end: int) -> int:
 class _Axis(Struct, frozen=True, kw_only=True):
     start: int
     end: int
-    told: Collection[str]
+    with_sections: Collection[str]
     logs_end: int
 
     def occurrences(self, incidents: Sequence[Headline]) -> Iterator[Occurrence]:
         """Fold what began too close together to be drawn side by side."""
         run: list[Headline] = []
-        for one in sorted(incidents, key=lambda incident: (incident.started_at, incident.id)):
-            if run and self._percent(one.started_at) - self._percent(run[0].started_at) >= NEAR_PERCENT:
+        for incident in sorted(incidents, key=lambda headline: (headline.started_at, headline.id)):
+            if run and self._percent(incident.started_at) - self._percent(run[0].started_at) >= NEAR_PERCENT:
                 yield self._occurrence(run)
                 run = []
-            run.append(one)
+            run.append(incident)
         if run:
             yield self._occurrence(run)
 
@@ -105,22 +105,22 @@ class _Axis(Struct, frozen=True, kw_only=True):
 
     def _occurrence(self, run: Sequence[Headline]) -> Occurrence:
         worst = min(run, key=urgency)
-        begun, ended = run[0].started_at, max(_end(one, self.logs_end) for one in run)
+        begun, ended = run[0].started_at, max(_end(incident, self.logs_end) for incident in run)
         return Occurrence(
             percent=self._percent(begun),
             width=round(self._percent(ended) - self._percent(begun), 2),
             severity=worst.severity,
             label=_label(run, worst),
-            target=f"incident-{worst.id}" if worst.id in self.told else f"listed-{worst.id}",
+            target=f"incident-{worst.id}" if worst.id in self.with_sections else f"listed-{worst.id}",
             number=len(run),
-            groups=tuple(dict.fromkeys(group_of(one) for one in run)),
-            causes=tuple(dict.fromkeys(one.root_causes[0].cause for one in run)),
-            incidents=tuple(f"incident-{one.id}" for one in run),
+            groups=tuple(dict.fromkeys(group_of(incident) for incident in run)),
+            causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in run)),
+            incidents=tuple(f"incident-{incident.id}" for incident in run),
         )
 
 
 def _label(run: Sequence[Headline], worst: Headline) -> str:
-    said = f"{worst.severity}: {line_of(worst.summary, SUMMARY_CHARACTERS)}"
+    sentence = f"{worst.severity}: {line_of(worst.summary, SUMMARY_CHARACTERS)}"
     if len(run) == 1:
-        return f"{utc(worst.started_at)} UTC, {said}"
-    return f"{count(len(run), 'incident')} from {utc(run[0].started_at)} UTC on, the worst {said}"
+        return f"{utc(worst.started_at)} UTC, {sentence}"
+    return f"{count(len(run), 'incident')} from {utc(run[0].started_at)} UTC on, the worst {sentence}"

@@ -11,7 +11,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
@@ -25,7 +25,7 @@ from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
-from rebalance_forensics.report.input_totals import what_was_read
+from rebalance_forensics.report.input_totals import totals_of_inputs
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
@@ -34,7 +34,7 @@ LONGEST_WHOLE = 30
 SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")
 
 
-@seldom_collected()
+@collecting_rarely()
 def to_html(report: Report) -> str:
     """Write the whole report as one page; the same report gives the same bytes."""
     content = content_of(report)
@@ -101,7 +101,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "proof_of": differential.proof_of,
         "exclusions": differential.exclusions,
         "wanted_logs": differential.wanted_logs,
-        "what_was_read": what_was_read,
+        "totals_of_inputs": totals_of_inputs,
         "sign_table": differential.sign_table,
         "is_unexplained": is_unexplained,
         "narrative": wording.narrative,

@@ -25,11 +25,13 @@ def page_data(content: Content) -> Document:
     return {
         "lines": [_line(line, texts) for line in content.budget.lines.kept],
         "incidents": {
-            str(number): [one.root_causes[0].cause, line_of(one.summary, SUMMARY_CHARACTERS)]
-            for number, one in enumerate(content.numbered.outlines)
+            str(number): [incident.root_causes[0].cause, line_of(incident.summary, SUMMARY_CHARACTERS)]
+            for number, incident in enumerate(content.numbered.outlines)
             if number in drawn
         },
-        "markdown": {one.id: _markdown(one, texts) for one in content.numbered[: len(content.told)]},
+        "markdown": {
+            incident.id: _markdown(incident, texts) for incident in content.numbered[: len(content.with_sections)]
+        },
         "pictures": pictures,
         "texts": texts.rows,
         "parts": texts.parts,

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import Budget
-from rebalance_forensics.report.html.incident_links import Links, over_at
+from rebalance_forensics.report.html.incident_links import Links, end_of_incident
 from rebalance_forensics.report.html.names import called
 from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
 from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
@@ -70,7 +70,7 @@ def draw(
             list(_generation_bars(history, window, links)),
             list(share_bars(history, window, links)),
             *(list(_bars(lane, window, links)) for lane in lanes),
-            *(held for _, _, held in partitions),
+            *(partition_bars for _, _, partition_bars in partitions),
         ],
         budget,
         left_out,
@@ -91,8 +91,8 @@ def draw(
             for number, lane in enumerate(ready.lane for ready in lanes)
         ),
         *(
-            Row(name=whole, label=label, kind="partition", y=0, bars=held, dots=(), layer="partitions")
-            for (label, whole, _), held in zip(partitions, bars[len(lanes) :], strict=True)
+            Row(name=whole, label=label, kind="partition", y=0, bars=partition_bars, dots=(), layer="partitions")
+            for (label, whole, _), partition_bars in zip(partitions, bars[len(lanes) :], strict=True)
         ),
     ]
     return Picture(
@@ -103,7 +103,7 @@ def draw(
         rows=tuple(replace(row, y=LANE * place) for place, row in enumerate(rows)),
         ticks=ticks(window.start, window.end),
         numbers=_numbers(history, window),
-        shade=None if incident is None else window.cut(incident.started_at, over_at(incident)),
+        shade=None if incident is None else window.cut(incident.started_at, end_of_incident(incident)),
         owners=_owners(history, window) if partitions else (),
         left_out=tuple(left_out),
     )
@@ -164,8 +164,8 @@ def _at_least(start: int, end: int) -> Window:
 def _culprit_names(incident: Incident | None) -> frozenset[str]:
     if incident is None:
         return frozenset()
-    everyone = [one for cause in incident.root_causes for one in cause.culprits if one.kind != "group"]
-    return frozenset(name for one in everyone for name in (one.name, *one.names))
+    everyone = [culprit for cause in incident.root_causes for culprit in cause.culprits if culprit.kind != "group"]
+    return frozenset(name for culprit in everyone for name in (culprit.name, *culprit.names))
 
 
 def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
@@ -202,11 +202,11 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
 
 
 def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
-    held = history.generations.touching(window.start, window.end)
+    drawn = history.generations.touching(window.start, window.end)
     # Where there are many, nobody reads why each began, and each reason is another text in the page.
-    reasons = len(held) <= REASONS_SHOWN
-    for one, until in held:
-        yield from _phases(one, until, window, links, reasons=reasons)
+    reasons = len(drawn) <= REASONS_SHOWN
+    for generation, until in drawn:
+        yield from _phases(generation, until, window, links, reasons=reasons)
 
 
 def _rings_on_top(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
@@ -226,11 +226,11 @@ def _phases(
     for kind, begun, ended in phases:
         if begun is not None and window.shows(begun, ended):
             x, width = window.cut(begun, ended)
-            label = _told(generation, kind, reasons=reasons)
+            label = _generation_label(generation, kind, reasons=reasons)
             yield Bar(kind=kind, x=x, width=width, started_at=begun, ended_at=ended, label=label, incident=incident)
 
 
-def _told(generation: Generation, kind: str, *, reasons: bool) -> str:
+def _generation_label(generation: Generation, kind: str, *, reasons: bool) -> str:
     made = kind in ("rebalancing", FOLLOW_UP)
     words = [f"generation {generation.generation}", "rebalancing" if made else generation.outcome]
     if generation.took_ms is not None:
@@ -247,15 +247,17 @@ def _numbers(history: ReadyHistory, window: Window) -> tuple[Number, ...]:
     for _, number in sorted(_all_numbers(history, window), key=lambda pair: -pair[0]):
         if len(placed) == NUMBERS_SHOWN:
             break
-        if number.percent <= LAST_NUMBER and all(abs(number.percent - one.percent) > NUMBER_SPACE for one in placed):
+        if number.percent <= LAST_NUMBER and all(
+            abs(number.percent - neighbor.percent) > NUMBER_SPACE for neighbor in placed
+        ):
             placed.append(number)
     return tuple(sorted(placed, key=lambda number: number.percent))
 
 
 def _all_numbers(history: ReadyHistory, window: Window) -> Iterator[tuple[float, Number]]:
     """How wide each generation is drawn, and its number."""
-    for one, until in history.generations.touching(window.start, window.end):
-        begun = one.completed_at if one.completed_at is not None else one.started_at
+    for generation, until in history.generations.touching(window.start, window.end):
+        begun = generation.completed_at if generation.completed_at is not None else generation.started_at
         if begun is not None and window.shows(begun, until):
             x, width = window.cut(begun, until)
-            yield width, Number(percent=x / WIDTH * 100, text=str(one.generation))
+            yield width, Number(percent=x / WIDTH * 100, text=str(generation.generation))

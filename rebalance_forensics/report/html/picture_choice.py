@@ -47,7 +47,7 @@ def chosen_marks(
     if len(found) > room:
         left_out.append(f"{count(len(found) - room, 'mark')}, the plainest first")
         budget.omit("marks in pictures, the plainest", len(found) - room)
-        found = _most_telling(found, room, links)
+        found = _most_important(found, room, links)
     budget.marks.left -= len(found)
     kept: list[list[Mark]] = [[] for _ in lanes]
     # Faults are drawn last, on top of what happened in the same instant.
@@ -56,7 +56,7 @@ def chosen_marks(
     return kept
 
 
-def _most_telling(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
+def _most_important(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
     """Fill the room rank by rank; of the rank that no longer fits, take marks evenly spread over time."""
     ranks: dict[tuple[int, bool], list[tuple[int, Mark]]] = {}
     for number, mark in sorted(found, key=lambda pair: pair[1].at):

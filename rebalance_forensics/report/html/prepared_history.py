@@ -66,7 +66,7 @@ def ready(history: GroupHistory) -> ReadyHistory:
         cluster=history.cluster,
         period=period_of(history),
         lanes=tuple(_lane(lane, led) for lane in lanes),
-        generations=Lasting(stable_until(history), _begun, lambda held: held[1]),
+        generations=Lasting(stable_until(history), _begun, lambda stretch: stretch[1]),
         read=Lasting(history.read, attrgetter("started_at"), attrgetter("ended_at")),
         unread=Lasting(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
         partitions=frozenset(name for span in history.read for name in span.partitions)
@@ -76,8 +76,8 @@ def ready(history: GroupHistory) -> ReadyHistory:
     )
 
 
-def _begun(held: Held) -> int:
-    generation, _ = held
+def _begun(stretch: Held) -> int:
+    generation, _ = stretch
     return generation.started_at if generation.started_at is not None else generation.completed_at or 0
 
 
@@ -95,7 +95,7 @@ def _lane(lane: Lane, led: dict[str, set[int]]) -> ReadyLane:
 
 
 def _led(history: GroupHistory, lanes: tuple[Lane, ...]) -> dict[str, set[int]]:
-    """Who led which generations, by the names of lanes."""
+    """The generations that each lane led, by the lane's name."""
     owners = {lane.name: lane.owner for lane in lanes if lane.owner is not None}
     led: dict[str, set[int]] = defaultdict(set)
     for generation in history.generations:

@@ -12,7 +12,7 @@ from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.picture import draw, window_of
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ready
 from rebalance_forensics.report.html.shapes import Picture
-from rebalance_forensics.report.kept import Kept
+from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.urgency_order import Incidents
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
@@ -23,7 +23,7 @@ Key = tuple[str, str]
 class Scenes(Struct, frozen=True, kw_only=True):
     """Draws pictures one after another; each takes its share of the budget."""
 
-    groups: Kept[GroupHistory, GroupOutline]
+    groups: LazyList[GroupHistory, GroupOutline]
     numbered: Incidents
     """In the order of the page."""
     places: Mapping[Key, int]
@@ -38,19 +38,19 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, report: Report, numbered: Incidents, budget: Budget) -> Scenes:
-        """Get ready to draw; `numbered` are the incidents in the order of the page."""
-        groups = report.kept_groups
+        """The scenes of a report; `numbered` are the incidents in the order of the page."""
+        groups = report.lazy_groups
         numbers: dict[Key, list[int]] = {}
         for number, incident in enumerate(numbered.outlines):
             numbers.setdefault((incident.cluster, incident.group), []).append(number)
         ends: dict[str, int] = {}
-        for one in report.inputs:
-            if one.last is not None:
-                ends[one.cluster] = max(one.last, ends.get(one.cluster, 0))
+        for log in report.inputs:
+            if log.last is not None:
+                ends[log.cluster] = max(log.last, ends.get(log.cluster, 0))
         return cls(
             groups=groups,
             numbered=numbered,
-            places={(one.cluster, one.group): place for place, one in enumerate(groups.outlines)},
+            places={(group.cluster, group.group): place for place, group in enumerate(groups.outlines)},
             numbers=numbers,
             ends=ends,
             budget=budget,

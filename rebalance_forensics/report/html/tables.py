@@ -52,7 +52,9 @@ class GroupTables(Struct, frozen=True, kw_only=True):
 
 def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
     """Fill the tables of a group."""
-    names = {one.member_id: member_name(one) for generation in history.generations for one in generation.members}
+    names = {
+        member.member_id: member_name(member) for generation in history.generations for member in generation.members
+    }
     room = max(min(budget.rows, ROWS_A_TABLE), 0)
     shown = history.generations[:room]
     budget.rows -= len(shown)
@@ -84,9 +86,9 @@ def _generation_row(generation: Generation, names: dict[str | None, str]) -> Gen
     return GenerationRow(
         generation=generation,
         leader=None if generation.leader is None else names.get(generation.leader, generation.leader),
-        members=tuple(member_name(one) for one in generation.members),
-        joined=tuple(names.get(one, one) for one in generation.joined),
-        left=tuple(names.get(one, one) for one in generation.left),
+        members=tuple(member_name(member) for member in generation.members),
+        joined=tuple(names.get(member, member) for member in generation.joined),
+        left=tuple(names.get(member, member) for member in generation.left),
     )
 
 
@@ -95,18 +97,20 @@ def _paused(history: GroupHistory) -> tuple[PausedMember, ...]:
     for pause in history.pauses:
         by_member[pause.client_id or pause.member_id or "unnamed member"].append(pause)
     return tuple(
-        sorted((_member(*item) for item in by_member.items()), key=lambda one: (-(one.total_ms or 0), one.name))
+        sorted(
+            (_member(*item) for item in by_member.items()), key=lambda member: (-(member.total_ms or 0), member.name)
+        )
     )
 
 
 def _member(name: str, pauses: list[Pause]) -> PausedMember:
     ended = [pause.lasted_ms for pause in pauses if pause.ended_at is not None]
     lengths = [length for length in ended if length is not None]
-    told = bool(lengths) or not ended
+    known = bool(lengths) or not ended
     return PausedMember(
         name=name,
         pauses=tuple(pauses),
-        total_ms=sum(lengths) if told else None,
-        longest_ms=max(lengths, default=0) if told else None,
+        total_ms=sum(lengths) if known else None,
+        longest_ms=max(lengths, default=0) if known else None,
         unfinished=len(pauses) - len(ended),
     )

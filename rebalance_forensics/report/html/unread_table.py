@@ -64,10 +64,12 @@ def _merged(spans: Sequence[UnreadSpan]) -> list[UnreadRow]:
     return [_row(together) for together in found]
 
 
-def _together(one: UnreadSpan, other: UnreadSpan) -> bool:
-    if (one.ended_at is None) != (other.ended_at is None) or other.started_at - one.started_at > SHORTEST_UNREAD_MS:
+def _together(span: UnreadSpan, next_span: UnreadSpan) -> bool:
+    if (span.ended_at is None) != (
+        next_span.ended_at is None
+    ) or next_span.started_at - span.started_at > SHORTEST_UNREAD_MS:
         return False
-    return abs((one.ended_at or 0) - (other.ended_at or 0)) <= SHORTEST_UNREAD_MS
+    return abs((span.ended_at or 0) - (next_span.ended_at or 0)) <= SHORTEST_UNREAD_MS
 
 
 def _row(spans: Sequence[UnreadSpan]) -> UnreadRow:

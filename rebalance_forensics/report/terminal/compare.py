@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, text_block
 from rebalance_forensics.report.times import duration, utc
 from rebalance_forensics.report.wording import culprits, group_of, ranges, share, some, thousands, unread
 from rebalance_forensics.timeline.model import GroupHistory
@@ -68,7 +68,7 @@ def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]
     if rows:
         yield columns(("", *names), rows)
     else:
-        yield said("no difference")
+        yield text_block("no difference")
 
 
 def incident_facts(incident: Incident) -> Facts:
@@ -102,8 +102,8 @@ def _length(incident: Incident) -> str:
     return "end not seen" if incident.ended_at is None else _known(incident.lasted_ms, duration)
 
 
-def _known(number: int | None, told: Callable[[int], str]) -> str:
-    return "not in the logs" if number is None else told(number)
+def _known(number: int | None, written: Callable[[int], str]) -> str:
+    return "not in the logs" if number is None else written(number)
 
 
 def _added_up(numbers: Sequence[int | None]) -> int | None:
@@ -117,13 +117,15 @@ def _facts(side: Report | Incident) -> Facts:
     causes = sorted({cause.cause for incident in incidents for cause in incident.root_causes[:1]})
     return {
         "incidents": thousands(len(incidents)),
-        "critical": thousands(sum(one.severity == "critical" for one in incidents)),
-        "warning": thousands(sum(one.severity == "warning" for one in incidents)),
+        "critical": thousands(sum(incident.severity == "critical" for incident in incidents)),
+        "warning": thousands(sum(incident.severity == "warning" for incident in incidents)),
         "causes": ", ".join(causes) or "none",
-        "unread partition time": _known(_added_up([one.impact.unread_partition_ms for one in incidents]), duration),
-        "whole group stopped": _known(_added_up([one.impact.stopped_ms for one in incidents]), duration),
-        "pauses": _known(_added_up([one.impact.pause_ms for one in incidents]), duration),
-        "rebalances": thousands(sum(one.impact.rebalances for one in incidents)),
+        "unread partition time": _known(
+            _added_up([incident.impact.unread_partition_ms for incident in incidents]), duration
+        ),
+        "whole group stopped": _known(_added_up([incident.impact.stopped_ms for incident in incidents]), duration),
+        "pauses": _known(_added_up([incident.impact.pause_ms for incident in incidents]), duration),
+        "rebalances": thousands(sum(incident.impact.rebalances for incident in incidents)),
     }
 
 
@@ -151,5 +153,11 @@ def _group_facts(history: GroupHistory) -> Facts:
 
 
 def _incidents_of(report: Report, history: GroupHistory) -> Facts:
-    found = [one for one in report.incidents if (one.cluster, one.group) == (history.cluster, history.group)]
-    return {"incidents": some([f"{one.root_causes[0].cause} ({one.severity})" for one in found]) or "none"}
+    found = [
+        incident
+        for incident in report.incidents
+        if (incident.cluster, incident.group) == (history.cluster, history.group)
+    ]
+    return {
+        "incidents": some([f"{incident.root_causes[0].cause} ({incident.severity})" for incident in found]) or "none"
+    }

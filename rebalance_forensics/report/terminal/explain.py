@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from rich.console import RenderableType
 
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, text_block
 
 USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
 
@@ -37,8 +37,8 @@ def render_explain(explanation: Explanation, *, width: int = 80, color: bool = F
 
 
 def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
-    yield said(explanation.cause, "bold")
-    yield said(f"{explanation.summary} {USUALLY.get(explanation.usual, '')}".rstrip())
+    yield text_block(explanation.cause, "bold")
+    yield text_block(f"{explanation.summary} {USUALLY.get(explanation.usual, '')}".rstrip())
     sections = (
         ("How it happens", explanation.mechanism),
         ("How it shows", explanation.evidence),
@@ -64,7 +64,7 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
 def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
     """Put each name on a line of its own, since some are long, and what it means below it."""
     for name, meaning in pairs:
-        yield said(name, "bold")
+        yield text_block(name, "bold")
         yield indented(_sentence(meaning))
 
 

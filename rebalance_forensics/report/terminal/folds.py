@@ -26,7 +26,7 @@ class Stretch(Struct, frozen=True):
 
 def stretches(generations: Sequence[Generation]) -> Iterator[Stretch]:
     """Cut a history into what is new and what goes round."""
-    signs = [_sign(one) for one in generations]
+    signs = [_sign(generation) for generation in generations]
     index, plain = 0, 0
     while index < len(generations):
         length, rounds = _cycle(signs, index)
@@ -55,18 +55,18 @@ def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
     return best
 
 
-def _sign(one: Generation) -> Sign:
+def _sign(generation: Generation) -> Sign:
     """What makes two generations the same for a reader: not their numbers, times, random ids and lost requests."""
-    names = {member.member_id: _name(member) for member in one.members}
+    names = {member.member_id: _name(member) for member in generation.members}
     return (
-        one.outcome,
-        one.trigger,
-        one.followup,
-        NUMBERED.sub("#", one.reason or ""),
-        names.get(one.leader),
-        tuple(sorted(map(_name, one.members))),
-        tuple(sorted(names.get(joined, "") for joined in one.joined)),
-        len(one.left),
+        generation.outcome,
+        generation.trigger,
+        generation.followup,
+        NUMBERED.sub("#", generation.reason or ""),
+        names.get(generation.leader),
+        tuple(sorted(map(_name, generation.members))),
+        tuple(sorted(names.get(joined, "") for joined in generation.joined)),
+        len(generation.left),
     )
 
 

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.model import Headline, Incident, KnownBug, Ro
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, text_block
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.urgency_order import UNEXPLAINED
@@ -51,11 +51,11 @@ def verdict(incident: Headline) -> Iterator[RenderableType]:
     """Say what happened and how sure that is."""
     title = Text()
     title.append(incident.severity.upper(), style=STYLES[incident.severity])
-    title.append_text(said(f"  {group_of(incident)}", "bold"))
-    title.append_text(said(f"  incident {incident.id}", "dim"))
+    title.append_text(text_block(f"  {group_of(incident)}", "bold"))
+    title.append_text(text_block(f"  incident {incident.id}", "dim"))
     yield title
-    yield said(shortened(incident.summary, SUMMARY_CHARACTERS))
-    yield said(likelihoods(incident))
+    yield text_block(shortened(incident.summary, SUMMARY_CHARACTERS))
+    yield text_block(likelihoods(incident))
 
 
 def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[RenderableType]:
@@ -64,17 +64,17 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
     title = Text()
     title.append(incident.severity, style=STYLES[incident.severity])
     how_sure = "" if cause.cause == UNEXPLAINED else f" ({sureness(cause.confidence)})"
-    title.append_text(said(f"  {cause.cause}{how_sure}", "bold"))
-    title.append_text(said(f"  {some([group_of(one) for one in (incident, *alike)])}"))
+    title.append_text(text_block(f"  {cause.cause}{how_sure}", "bold"))
+    title.append_text(text_block(f"  {some([group_of(similar) for similar in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
-    yield indented(said(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
+    yield indented(text_block(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
 
 
 def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     """Verdict, culprit, impact, time, proof and advice; with everything else when asked for."""
     yield from verdict(incident)
-    yield said("")
+    yield text_block("")
     yield labelled(_facts(incident))
     first, *rivals = incident.root_causes
     yield from _cause(incident, first, verbosity)
@@ -82,14 +82,14 @@ def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
         yield from _rival(rival, verbosity)
     yield from _ruled_out(incident, verbosity)
     yield from _what_if(incident)
-    yield said("")
-    yield said(f"More about this cause: rebalance-forensics explain {incident.root_causes[0].cause}", "dim")
+    yield text_block("")
+    yield text_block(f"More about this cause: rebalance-forensics explain {incident.root_causes[0].cause}", "dim")
 
 
 def explained(incident: Incident) -> Iterator[RenderableType]:
     """How one incident was judged: the verdict, then each sign with its lines."""
     yield from verdict(incident)
-    yield said("")
+    yield text_block("")
     yield labelled(_facts(incident))
     yield from _ruled_out(incident, verbosity=1)
     yield heading("Signs")
@@ -99,9 +99,9 @@ def explained(incident: Incident) -> Iterator[RenderableType]:
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     cause = incident.root_causes[0]
     yield "Culprit", culprits(cause)
-    others = list(dict.fromkeys(name for one in cause.culprits for name in names_besides(one)))
+    others = list(dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit)))
     if others:
-        members = all(one.kind == "group" for one in cause.culprits)
+        members = all(culprit.kind == "group" for culprit in cause.culprits)
         yield "", f"{'its members' if members else 'also known as'} {some(others, _shown(others))}"
     yield "Impact", impact(incident.impact)
     yield "When", since(incident)
@@ -166,26 +166,26 @@ def _proven(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
-    for one in steps_of(cause):
-        where = f" ({place(one.evidence)})" if one.evidence else ""
-        yield time_of_day(one.at), f"{step(one.what)}{one.repeated}{where}"
+    for moment in steps_of(cause):
+        where = f" ({place(moment.evidence)})" if moment.evidence else ""
+        yield time_of_day(moment.at), f"{step(moment.what)}{moment.repeated}{where}"
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
-    shown = cause.evidence if verbosity > 0 else _telling(cause.evidence)
+    shown = cause.evidence if verbosity > 0 else _first_of_each_kind(cause.evidence)
     limit = WHOLE_LINE_CHARACTERS if verbosity > 0 else LINE_CHARACTERS
     if not shown:
         yield indented("no line of these logs shows it")
     for line in shown:
-        yield indented(said(place(line), "cyan"))
+        yield indented(text_block(place(line), "cyan"))
         yield from (indented(part, 4) for part in lines_of(line.text, limit))
     left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
     if left_out:
         hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""
-        yield indented(said(f"and {count(left_out, 'more line')}{hint}", "dim"))
+        yield indented(text_block(f"and {count(left_out, 'more line')}{hint}", "dim"))
 
 
-def _telling(evidence: Sequence[Evidence]) -> list[Evidence]:
+def _first_of_each_kind(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Fold lines that differ in numbers only: the first of each kind, as many as fit a first screen."""
     kinds: dict[str, Evidence] = {}
     for line in evidence:
@@ -196,7 +196,7 @@ def _telling(evidence: Sequence[Evidence]) -> list[Evidence]:
 def _advice(cause: RootCause, most: int | None = None) -> Iterator[RenderableType]:
     for number, advice in enumerate(cause.advice[:most], start=1):
         yield indented(listed([advice.action], [f"{number}."]))
-        yield indented(said(" ".join(filter(None, (advice.why, advice.cost))), "dim"), 5)
+        yield indented(text_block(" ".join(filter(None, (advice.why, advice.cost))), "dim"), 5)
 
 
 def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
@@ -205,10 +205,12 @@ def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield heading("Ruled out")
     together = exclusions(incident)
     shown = together if verbosity > 0 else together[:RULED_OUT_SHOWN]
-    yield indented(labelled((",\n".join(one.causes), ruled_out(one.told, incident)) for one in shown))
-    left_out = sum(len(one.causes) for one in together[len(shown) :])
+    yield indented(
+        labelled((",\n".join(exclusion.causes), ruled_out(exclusion.example, incident)) for exclusion in shown)
+    )
+    left_out = sum(len(exclusion.causes) for exclusion in together[len(shown) :])
     if left_out:
-        yield indented(said(f"and {left_out} more; --verbose shows {'it' if left_out == 1 else 'them'}", "dim"))
+        yield indented(text_block(f"and {left_out} more; --verbose shows {'it' if left_out == 1 else 'them'}", "dim"))
 
 
 def _what_if(incident: Incident) -> Iterator[RenderableType]:

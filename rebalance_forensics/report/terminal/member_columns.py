@@ -11,7 +11,7 @@ from msgspec import Struct
 from rich.console import RenderableType
 
 from rebalance_forensics.report.member_names import hosts_of, short_name
-from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, said
+from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, text_block
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Member
 
 ROOM_FOR_WORDS = 24
@@ -47,7 +47,7 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
         if any(head != name for name, head in self.heads.items()):
             yield indented(labelled((head, self._at_home(name)) for name, head in self.heads.items()))
         if self.lettered:
-            yield said(LEGEND, "dim")
+            yield text_block(LEGEND, "dim")
 
     def _at_home(self, name: str) -> str:
         host = self.hosts.get(name)
@@ -67,24 +67,26 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
 
     def _cells(self, generation: Generation) -> dict[str, str]:
         there = Counter(map(self.name, generation.members))
-        came = Counter(self.name(one) for one in generation.members if one.member_id in generation.joined)
-        gone = Counter(self.short.get(member, member) for member in generation.left)
-        leader = next((self.name(one) for one in generation.members if one.member_id == generation.leader), None)
+        came = Counter(self.name(member) for member in generation.members if member.member_id in generation.joined)
+        left = Counter(self.short.get(member, member) for member in generation.left)
+        leader = next(
+            (self.name(member) for member in generation.members if member.member_id == generation.leader), None
+        )
         return {
             name: self._cell_of(
-                there[name], came[name], gone[name], leads=name == leader and generation.leader is not None
+                there[name], came[name], left[name], leads=name == leader and generation.leader is not None
             )
             for name in self.heads
         }
 
-    def _cell_of(self, there: int, came: int, gone: int, *, leads: bool) -> str:
-        says = SYMBOLS if self.lettered else {word: word for word in SYMBOLS}
+    def _cell_of(self, there: int, came: int, left: int, *, leads: bool) -> str:
+        symbols = SYMBOLS if self.lettered else {word: word for word in SYMBOLS}
         if there > 1:
             return str(there) + (f"+{came}" if came else "")
         if not there:
-            return says["left"] if gone else says[""]
+            return symbols["left"] if left else symbols[""]
         plus = "+" if came and leads else ""
-        return plus + says["lead" if leads else "joined" if came else "member"]
+        return plus + symbols["lead" if leads else "joined" if came else "member"]
 
     def name(self, member: Member) -> str:
         """The short name of a member."""
@@ -93,8 +95,8 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
 
 def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
     """Columns for all members where they fit beside the words of a generation, by their names or by letters."""
-    members = [one for generation in history.generations for one in generation.members]
-    names = sorted({short_name(one, short) for one in members}, key=_naturally)
+    members = [member for generation in history.generations for member in generation.members]
+    names = sorted({short_name(member, short) for member in members}, key=_naturally)
     hosts = dict(hosts_of(members, short))
     by_letters = dict(zip(names, ascii_uppercase, strict=False))
     by_hosts = {name: min(hosts.get(name, name), name, key=len) for name in names}

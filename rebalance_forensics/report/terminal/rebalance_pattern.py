@@ -8,21 +8,21 @@ from rich.console import RenderableType
 
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.rebalance_patterns import Passage, in_brief, plain, readings_of
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, said
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, text_block
 from rebalance_forensics.timeline.model import GroupHistory
 
 SENTENCE_CHARACTERS = 500
 
 
-def read_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
-    """Who led, bursts, regular intervals and who took part: a line each."""
+def pattern_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
+    """A line each for leaders, bursts, regular intervals and members."""
     lines = [(label, line_of(sentence, SENTENCE_CHARACTERS)) for label, sentence in in_brief(history)]
     if lines:
         yield heading(f"Rebalance pattern of {history.group}")
         yield indented(labelled(lines))
 
 
-def read_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType]:
+def pattern_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType]:
     """Every sentence with its details, part by part; `of` names the group where others are told of as well."""
     for title, passages in readings_of(history).parts():
         yield heading(f"{title} in {of}" if of else title)
@@ -31,6 +31,6 @@ def read_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType
 
 
 def _passage(passage: Passage) -> Iterator[RenderableType]:
-    yield indented(said(line_of(plain(passage.said), SENTENCE_CHARACTERS)))
+    yield indented(text_block(line_of(plain(passage.sentence), SENTENCE_CHARACTERS)))
     if passage.details:
-        yield indented(listed(line_of(plain(one), SENTENCE_CHARACTERS) for one in passage.details), 4)
+        yield indented(listed(line_of(plain(detail), SENTENCE_CHARACTERS) for detail in passage.details), 4)

@@ -37,7 +37,7 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).lstrip("\n") + "\n"
 
 
-def said(text: str, style: str = "") -> Text:
+def text_block(text: str, style: str = "") -> Text:
     """Turn text of any origin and length into a harmless block that wraps between words."""
     return Text(line_of(text, LONGEST_TEXT), style=style, overflow="fold")
 
@@ -49,7 +49,7 @@ def heading(text: str) -> Text:
 
 def indented(block: RenderableType | str, by: int = 2) -> Padding:
     """Move a block to the right."""
-    return Padding(said(block) if isinstance(block, str) else block, (0, 0, 0, by))
+    return Padding(text_block(block) if isinstance(block, str) else block, (0, 0, 0, by))
 
 
 def listed(items: Iterable[str], signs: Iterable[str] | None = None) -> Table:
@@ -58,7 +58,7 @@ def listed(items: Iterable[str], signs: Iterable[str] | None = None) -> Table:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for sign, item in zip(repeat("-") if signs is None else signs, items, strict=False):
-        grid.add_row(sign, said(item))
+        grid.add_row(sign, text_block(item))
     return grid
 
 
@@ -68,11 +68,11 @@ def labelled(rows: Iterable[tuple[str, str]]) -> Table:
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
     for label, value in rows:
-        grid.add_row(label, said(value))
+        grid.add_row(label, text_block(value))
     return grid
 
 
-def beside(left: Text, right: Text) -> Table:
+def side_by_side(left: Text, right: Text) -> Table:
     """Set a text that wraps beside one that does not."""
     grid = Table.grid()
     grid.add_column(no_wrap=True)
@@ -87,5 +87,5 @@ def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: fr
     for index, title in enumerate(titles):
         table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
     for row in rows:
-        table.add_row(*(said(cell) for cell in row))
+        table.add_row(*(text_block(cell) for cell in row))
     return table

@@ -14,8 +14,8 @@ from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
-from rebalance_forensics.report.terminal.rebalance_pattern import read_in_brief, read_in_full
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, said
+from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_brief, pattern_in_full
+from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, text_block
 from rebalance_forensics.report.terminal.signs import legend, signs_of
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
@@ -44,12 +44,12 @@ def render_incident(incident: Incident, *, width: int = 80, color: bool = False)
 def _verdicts(report: Report, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
-        yield said(_all_quiet(report))
+        yield text_block(_all_quiet(report))
     for incident in found.outlines[:VERDICTS_SHOWN]:
         yield from verdict(incident)
-        yield said(since(incident), "dim")
+        yield text_block(since(incident), "dim")
     if len(found) > VERDICTS_SHOWN:
-        yield said(
+        yield text_block(
             f"and {len(found) - VERDICTS_SHOWN} more; --json FILE has them all, --group GROUP those of one group"
         )
     if why:
@@ -63,7 +63,7 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
         yield from _read(report, found, verbosity)
     else:
         calm = conclusion(report).calm and not caveat(report)
-        yield said(_all_quiet(report), "bold green" if calm else "bold yellow")
+        yield text_block(_all_quiet(report), "bold green" if calm else "bold yellow")
     yield from _others(found[1:], verbosity)
     yield from _unexplained(unexplained(report), verbosity)
     yield from _planned(planned(report), verbosity)
@@ -80,21 +80,21 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
 
 def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[RenderableType]:
     """The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything."""
-    groups = report.kept_groups
-    places = {(one.cluster, one.group): place for place, one in enumerate(groups.outlines)}
-    troubled = dict.fromkeys((one.cluster, one.group) for one in found.outlines)
+    groups = report.lazy_groups
+    places = {(group.cluster, group.group): place for place, group in enumerate(groups.outlines)}
+    troubled = dict.fromkeys((incident.cluster, incident.group) for incident in found.outlines)
     shown = [places[key] for key in troubled if key in places][: None if verbosity > 0 else 1]
     for history in groups.at(shown):
-        yield from read_in_full(history, of=history.group) if verbosity > 0 else read_in_brief(history)
+        yield from pattern_in_full(history, of=history.group) if verbosity > 0 else pattern_in_brief(history)
 
 
 def _summary(found: Sequence[Headline]) -> str:
     first = found[0]
-    counted = Counter(one.severity for one in found)
+    counted = Counter(incident.severity for incident in found)
     tally = " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in counted.items())
     cause = first.root_causes[0]
     who = f"by {culprits(cause)} in {group_of(first)}"
-    if not cause.culprits or any(one.kind == "group" for one in cause.culprits):
+    if not cause.culprits or any(culprit.kind == "group" for culprit in cause.culprits):
         who = f"in {group_of(first)}"
     verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
     state = "still going on" if first.ongoing else "over"
@@ -111,16 +111,16 @@ def _all_quiet(report: Report) -> str:
 
 def _why(report: Report) -> Iterator[RenderableType]:
     """How each incident was judged, the most urgent first."""
-    told = most_urgent_first(report.kept_incidents)
-    for incident in told[:VERDICTS_SHOWN]:
+    ordered = most_urgent_first(report.lazy_incidents)
+    for incident in ordered[:VERDICTS_SHOWN]:
         yield heading(f"Why {incident.root_causes[0].cause} in {group_of(incident)}, incident {incident.id}")
         yield from signs_of(incident)
-    if any(incident.signs for incident in told):
-        yield said("")
+    if any(incident.signs for incident in ordered):
+        yield text_block("")
         yield legend()
-    if len(told) > VERDICTS_SHOWN:
-        yield said("")
-        yield said(f"and {len(told) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
+    if len(ordered) > VERDICTS_SHOWN:
+        yield text_block("")
+        yield text_block(f"and {len(ordered) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
 
 
 def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
@@ -129,7 +129,7 @@ def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
     yield heading(f"{count(len(incidents), 'more incident')}")
     if verbosity > 0:
         for incident in incidents:
-            yield said("")
+            yield text_block("")
             yield from in_full(incident, verbosity)
         return
     kinds = _alike(incidents.outlines)
@@ -142,8 +142,10 @@ def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
 
 def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
     kinds: dict[tuple[str, str, str], list[Headline]] = defaultdict(list)
-    for one in incidents:
-        kinds[one.severity, one.root_causes[0].cause, one.summary.replace(one.group, "")].append(one)
+    for incident in incidents:
+        kinds[incident.severity, incident.root_causes[0].cause, incident.summary.replace(incident.group, "")].append(
+            incident
+        )
     return list(kinds.values())
 
 

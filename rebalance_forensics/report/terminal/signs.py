@@ -12,7 +12,7 @@ from rich.table import Table
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.differential import LEGEND, Hypothesis, SignLine, SignTable, either, sign_table
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, said
+from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, text_block
 from rebalance_forensics.report.wording import count, place
 
 SIGN_CHARACTERS = 34
@@ -23,7 +23,7 @@ LINE_CHARACTERS = 320
 
 def legend() -> RenderableType:
     """What the marks of the tables mean."""
-    return said(LEGEND, "dim")
+    return text_block(LEGEND, "dim")
 
 
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
@@ -35,10 +35,10 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
     yield indented(_Grid(table, every))
     if table.idle and not every:
         checked = f"{count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
-        yield indented(said(f"{checked} and said nothing about these causes.", "dim"))
+        yield indented(text_block(f"{checked} and said nothing about these causes.", "dim"))
     if every:
         yield indented(legend())
-        yield from _lines((*table.telling, *table.idle))
+        yield from _lines((*table.relevant, *table.idle))
 
 
 class _Grid(Struct, frozen=True):
@@ -51,13 +51,13 @@ class _Grid(Struct, frozen=True):
         """Lay it out."""
         hypotheses = self.table.hypotheses
         if len(hypotheses) == 1:
-            yield said(f"{_named(hypotheses[0])}:")
+            yield text_block(f"{_named(hypotheses[0])}:")
             yield self._laid_out([""])
             return
-        heads = [one.cause.replace("-", "-\n") for one in hypotheses]
+        heads = [hypothesis.cause.replace("-", "-\n") for hypothesis in hypotheses]
         taken = sum(max(map(len, head.split("\n"))) + PADDING for head in heads)
         if taken + SIGN_CHARACTERS <= options.max_width:
-            yield said(f"{either(tuple(map(_named, hypotheses)))}:")
+            yield text_block(f"{either(tuple(map(_named, hypotheses)))}:")
         else:
             heads = [*ascii_uppercase, *map(str, range(len(hypotheses)))][: len(hypotheses)]
             yield labelled(zip(heads, map(_named, hypotheses), strict=True))
@@ -69,13 +69,13 @@ class _Grid(Struct, frozen=True):
         for head in heads:
             grid.add_column(head, no_wrap=True)
         grid.add_column("sign", overflow="fold")
-        for line in (*self.table.telling, *(self.table.idle if self.every else ())):
-            grid.add_row(*line.marks, said(line.says))
+        for line in (*self.table.relevant, *(self.table.idle if self.every else ())):
+            grid.add_row(*line.marks, text_block(line.wording))
         return grid
 
 
-def _named(one: Hypothesis) -> str:
-    return f"{one.cause} ({one.standing})"
+def _named(hypothesis: Hypothesis) -> str:
+    return f"{hypothesis.cause} ({hypothesis.standing})"
 
 
 def _lines(signs: Sequence[SignLine]) -> Iterator[RenderableType]:
@@ -83,10 +83,10 @@ def _lines(signs: Sequence[SignLine]) -> Iterator[RenderableType]:
     for sign in signs:
         if not sign.where:
             continue
-        yield said("")
-        yield indented(said(sign.says, "bold"))
+        yield text_block("")
+        yield indented(text_block(sign.wording, "bold"))
         for line in sign.row.evidence:
-            yield indented(said(place(line), "cyan"), 4)
+            yield indented(text_block(place(line), "cyan"), 4)
             yield from (indented(part, 6) for part in lines_of(line.text, LINE_CHARACTERS))
         if not sign.row.evidence:
             yield indented(f"{sign.where}: nothing of the kind", 4)

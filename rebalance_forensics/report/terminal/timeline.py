@@ -14,8 +14,15 @@ from rebalance_forensics.report.member_names import short_name, short_names, wit
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.folds import Stretch, stretches
 from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
-from rebalance_forensics.report.terminal.rebalance_pattern import read_in_full
-from rebalance_forensics.report.terminal.rich_blocks import beside, heading, indented, labelled, printed, said
+from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_full
+from rebalance_forensics.report.terminal.rich_blocks import (
+    heading,
+    indented,
+    labelled,
+    printed,
+    side_by_side,
+    text_block,
+)
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
@@ -42,14 +49,14 @@ def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = Fal
 
 def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[RenderableType]:
     mode = MODES.get(history.rebalance_mode, history.rebalance_mode)
-    yield said(f"{group_of(history)}: {history.kind} group, {history.protocol} protocol, {mode}", "bold")
+    yield text_block(f"{group_of(history)}: {history.kind} group, {history.protocol} protocol, {mode}", "bold")
     if history.coordinators:
         yield labelled(("Coordinator", term.broker + _during(term)) for term in history.coordinators)
     if not history.generations:
-        yield said("These logs show no generation of this group.")
+        yield text_block("These logs show no generation of this group.")
     today: str | None = None
     before: tuple[Member, ...] = ()
-    longest = max((len(str(one.generation)) for one in history.generations), default=1)
+    longest = max((len(str(generation.generation)) for generation in history.generations), default=1)
     short, unfolded = short_names(history), verbosity > 0
     columns = columns_of(history, short, width - BESIDE - longest)
     layout = _Layout(columns=columns, short=short, longest=longest, unfolded=unfolded)
@@ -68,9 +75,9 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
             yield from _repeated(stretch)
             before = stretch.repeats[-1].members
     yield from _pauses(
-        tuple(one for one in history.pauses if is_timed(one.started_at)), layout.short, unfolded=unfolded
+        tuple(pause for pause in history.pauses if is_timed(pause.started_at)), layout.short, unfolded=unfolded
     )
-    yield from read_in_full(history)
+    yield from pattern_in_full(history)
 
 
 def _begin(generation: Generation) -> EpochMs | None:
@@ -80,12 +87,12 @@ def _begin(generation: Generation) -> EpochMs | None:
 def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     """Tell in three lines of generations that repeat those above."""
     length, repeats = len(stretch.shown), stretch.repeats
-    numbers = ranges(one.generation for one in repeats if one.generation is not None)
+    numbers = ranges(generation.generation for generation in repeats if generation.generation is not None)
     again = count(len(repeats) // length, "more time", "more times")
     what = f"the same, {again}" if length == 1 else f"the same {length} generations, {again}"
-    yield said(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
-    took = [one.took_ms for one in repeats if one.took_ms is not None]
-    failures = Counter(failure for one in repeats for failure in one.failures)
+    yield text_block(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
+    took = [generation.took_ms for generation in repeats if generation.took_ms is not None]
+    failures = Counter(failure for generation in repeats for failure in generation.failures)
     facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
     facts += [("took", " to ".join(dict.fromkeys(duration(each) for each in (min(took), max(took)))))] if took else []
     facts += [("!", f"{line_of(what, REASON_CHARACTERS)} ({times:,} times)") for what, times in failures.most_common()]
@@ -104,15 +111,15 @@ class _Layout(Struct, frozen=True, kw_only=True):
         """One line with a column for each member, and below it why it began and what failed."""
         title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation:<{self.longest}}  ")
         title.append(self.columns.row(generation) if self.columns else "")
-        words = said(generation.outcome, OUTCOME_STYLES[generation.outcome])
-        words.append_text(said(_because(generation)))
-        yield beside(title, words)
+        words = text_block(generation.outcome, OUTCOME_STYLES[generation.outcome])
+        words.append_text(text_block(_because(generation)))
+        yield side_by_side(title, words)
         listed = self.columns is None
         yield indented(labelled(self._facts(generation, before, listed=listed)), 14)
 
     def _facts(self, generation: Generation, before: tuple[Member, ...], *, listed: bool) -> Iterator[tuple[str, str]]:
         if generation.reason:
-            named = [*(one.member_id or "" for one in generation.members), *generation.left]
+            named = [*(member.member_id or "" for member in generation.members), *generation.left]
             yield "reason", line_of(with_short_names(generation.reason, self.short, named), REASON_CHARACTERS)
         if listed:
             yield from self._listed(generation, before)
@@ -126,8 +133,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
             leader = self.short.get(generation.leader or "", "an unknown member")
             yield "", f"the same {count(len(before), 'member')}, led by {leader}"
         else:
-            telling = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
-            shown = everybody if self.unfolded or len(everybody) <= MEMBERS_SHOWN else telling[:MEMBERS_SHOWN]
+            changed = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
+            shown = everybody if self.unfolded or len(everybody) <= MEMBERS_SHOWN else changed[:MEMBERS_SHOWN]
             yield from ((_sign(generation, member), self._described(generation, member)) for member in shown)
             if len(shown) < len(everybody):
                 came = sum(member.member_id in generation.joined for member in everybody)
@@ -136,7 +143,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
                     f"and {len(everybody) - len(shown):,} more of {len(everybody):,} members, {came:,} of them new",
                 )
         left = generation.left if self.unfolded else generation.left[:MEMBERS_SHOWN]
-        yield from (("-", f"{self.short.get(gone, gone)} left") for gone in left)
+        yield from (("-", f"{self.short.get(member, member)} left") for member in left)
         if len(left) < len(generation.left):
             yield "-", f"{len(generation.left) - len(left):,} more left"
 
@@ -171,23 +178,23 @@ def _pauses(pauses: tuple[Pause, ...], short: Mapping[str, str], *, unfolded: bo
         return
     yield heading(f"{count(len(pauses), 'pause')}, {duration(sum(map(_length, pauses)))} in all")
     if unfolded or len(pauses) <= PAUSES_SHOWN:
-        yield from (_pause(one, short) for one in pauses)
+        yield from (_pause(pause, short) for pause in pauses)
         return
     by_member: dict[str, list[Pause]] = defaultdict(list)
     for pause in pauses:
         by_member[_who(pause, short)].append(pause)
     summed = sorted(by_member.items(), key=lambda item: (-sum(map(_length, item[1])), item[0]))
-    yield indented(labelled(_summed(mine, who) for who, mine in summed[:MEMBERS_SHOWN]))
+    yield indented(labelled(_summed(own_pauses, who) for who, own_pauses in summed[:MEMBERS_SHOWN]))
     if len(summed) > MEMBERS_SHOWN:
         yield indented(f"and {count(len(summed) - MEMBERS_SHOWN, 'more member')}; --verbose shows every pause")
-    yield said(f"the longest {LONGEST_PAUSES}; --verbose shows every pause")
-    longest = sorted(sorted(pauses, key=_length)[-LONGEST_PAUSES:], key=lambda one: one.started_at)
-    yield from (_pause(one, short) for one in longest)
+    yield text_block(f"the longest {LONGEST_PAUSES}; --verbose shows every pause")
+    longest = sorted(sorted(pauses, key=_length)[-LONGEST_PAUSES:], key=lambda pause: pause.started_at)
+    yield from (_pause(pause, short) for pause in longest)
 
 
-def _summed(mine: Sequence[Pause], who: str) -> tuple[str, str]:
-    longest = max(map(_length, mine))
-    return who, f"{count(len(mine), 'pause')}, {duration(sum(map(_length, mine)))}, the longest {duration(longest)}"
+def _summed(pauses: Sequence[Pause], who: str) -> tuple[str, str]:
+    longest = max(map(_length, pauses))
+    return who, f"{count(len(pauses), 'pause')}, {duration(sum(map(_length, pauses)))}, the longest {duration(longest)}"
 
 
 def _length(pause: Pause) -> int:

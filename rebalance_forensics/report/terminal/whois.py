@@ -1,4 +1,4 @@
-"""Who goes by a name: every identity it had over time."""
+"""The identities behind a name, over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.partition_names import in_ranges, topic_of
 from rebalance_forensics.report.rebalance_patterns import numbered
-from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, said
+from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, text_block
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.wording import group_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity, ReadSpan
@@ -28,17 +28,17 @@ def render_whois(report: Report, name: str, *, width: int = 80, color: bool = Fa
 
 def known(report: Report, name: str) -> list[tuple[GroupHistory, Identity]]:
     """Find the identities a name stands for, in the order of the report."""
-    everyone = [(history, one) for history in report.groups for one in history.identities]
-    exactly = [(history, one) for history, one in everyone if name in _names(one)]
+    everyone = [(history, identity) for history in report.groups for identity in history.identities]
+    exactly = [(history, identity) for history, identity in everyone if name in _names(identity)]
     # A path as a shell completes it begins before the directory that was analyzed.
     exactly = exactly or [pair for pair in everyone if any(name.endswith(f"/{file}") for file in pair[1].files)]
     wanted = name.casefold()
     return exactly or [pair for pair in everyone if any(wanted in other.casefold() for other in _names(pair[1]))]
 
 
-def _names(one: Identity) -> set[str]:
-    given = (one.name, one.client_id, one.instance_id, one.process, one.thread, one.host)
-    return {*one.names, *one.member_ids, *one.files, *(name for name in given if name)}
+def _names(identity: Identity) -> set[str]:
+    given = (identity.name, identity.client_id, identity.instance_id, identity.process, identity.thread, identity.host)
+    return {*identity.names, *identity.member_ids, *identity.files, *(name for name in given if name)}
 
 
 def is_known(report: Report, name: str) -> bool:
@@ -48,21 +48,21 @@ def is_known(report: Report, name: str) -> bool:
 
 def all_names(report: Report) -> Iterator[str]:
     """Every name that can be asked for, those of members first."""
-    everyone = [one for history in report.groups for one in history.identities]
-    yield from (one.name for one in everyone)
+    everyone = [identity for history in report.groups for identity in history.identities]
+    yield from (identity.name for identity in everyone)
     yield from (term.broker for history in report.groups for term in history.coordinators)
     yield from (topic_of(partition) for history in report.groups for partition in _partitions(history))
-    yield from (name for one in everyone for name in sorted(_names(one)))
+    yield from (name for identity in everyone for name in sorted(_names(identity)))
 
 
 def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
     for kind, facts in (("broker", _coordinated(report, name)), ("topic", _readers(report, name))):
         if facts:
-            yield said(f"{kind} {name}", "bold")
+            yield text_block(f"{kind} {name}", "bold")
             yield indented(labelled(facts))
-    for history, one in known(report, name):
-        yield said(f"{one.kind} {one.name}", "bold")
-        yield indented(labelled(_facts(history, one)))
+    for history, identity in known(report, name):
+        yield text_block(f"{identity.kind} {identity.name}", "bold")
+        yield indented(labelled(_facts(history, identity)))
 
 
 def _partitions(history: GroupHistory) -> Iterator[str]:
@@ -72,28 +72,28 @@ def _partitions(history: GroupHistory) -> Iterator[str]:
 
 
 def _readers(report: Report, name: str) -> list[tuple[str, str]]:
-    """Who read a topic, which of its partitions, and from when to when."""
-    told = []
+    """The members that read a topic: which partitions, and from when to when."""
+    rows = []
     for history in report.groups:
-        mine: dict[str, list[ReadSpan]] = defaultdict(list)
+        spans_by_member: dict[str, list[ReadSpan]] = defaultdict(list)
         for span in history.read:
             if any(topic_of(partition) == name for partition in span.partitions):
-                mine[span.member].append(span)
-        for member, spans in sorted(mine.items()):
-            partitions = {one for span in spans for one in span.partitions if topic_of(one) == name}
+                spans_by_member[span.member].append(span)
+        for member, spans in sorted(spans_by_member.items()):
+            partitions = {partition for span in spans for partition in span.partitions if topic_of(partition) == name}
             ends = [span.ended_at for span in spans]
             until = None if None in ends else max(end for end in ends if end is not None)
-            when = f"{utc(min(one.started_at for one in spans))} to {utc(until, 'the end of the logs')} UTC"
-            told.append((f"read by {member}", f"{in_ranges(partitions)}, in {group_of(history)}, {when}"))
-        if not mine and any(topic_of(partition) == name for partition in _partitions(history)):
-            told.append(("read by", f"members of {group_of(history)}"))
-    more = len(told) - READERS_SHOWN
-    return [*told[:READERS_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
+            when = f"{utc(min(span.started_at for span in spans))} to {utc(until, 'the end of the logs')} UTC"
+            rows.append((f"read by {member}", f"{in_ranges(partitions)}, in {group_of(history)}, {when}"))
+        if not spans_by_member and any(topic_of(partition) == name for partition in _partitions(history)):
+            rows.append(("read by", f"members of {group_of(history)}"))
+    more = len(rows) - READERS_SHOWN
+    return [*rows[:READERS_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
     """What a broker is to these groups, where it is asked for: it is nobody's member."""
-    told = [
+    rows = [
         (
             "coordinates",
             f"{group_of(history)} from {utc(term.started_at)} to {utc(term.ended_at, 'the end of the logs')}",
@@ -102,50 +102,56 @@ def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
         for term in history.coordinators
         if term.broker == name
     ]
-    logs = [one for one in report.inputs if one.component == "broker" and one.host == name]
-    told += [("file", f"{one.path}, Kafka {one.kafka_version or 'of unknown release'}") for one in logs]
-    more = len(told) - COORDINATED_SHOWN
-    return [*told[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
+    logs = [log for log in report.inputs if log.component == "broker" and log.host == name]
+    rows += [("file", f"{log.path}, Kafka {log.kafka_version or 'of unknown release'}") for log in logs]
+    more = len(rows) - COORDINATED_SHOWN
+    return [*rows[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
 def _first_seen(history: GroupHistory, member: str) -> tuple[int, str]:
     """By the first generation that a member id was in; those in none come last."""
-    inside = (n for n, one in enumerate(history.generations) if any(m.member_id == member for m in one.members))
+    inside = (
+        n for n, generation in enumerate(history.generations) if any(m.member_id == member for m in generation.members)
+    )
     return next(inside, len(history.generations)), member
 
 
 def _when(history: GroupHistory, member: str) -> str:
     """`, generations 1-3, 02:04:01 to 02:04:58`: while a member id was in the group; empty where no list names it."""
-    inside = [index for index, one in enumerate(history.generations) if any(m.member_id == member for m in one.members)]
+    inside = [
+        index
+        for index, generation in enumerate(history.generations)
+        if any(m.member_id == member for m in generation.members)
+    ]
     if not inside:
         return ""
     numbers = [history.generations[index].generation for index in inside]
     first, after = history.generations[inside[0]], history.generations[inside[-1] + 1 :]
-    left = next((one.started_at for one in after if one.started_at is not None), None)
+    left = next((generation.started_at for generation in after if generation.started_at is not None), None)
     until = utc(left, "the end") if after else "the end"
     if not is_timed(first.started_at):
         return f", {numbered(numbers)}"
     return f", {numbered(numbers)}, {utc(first.started_at)} to {until}"
 
 
-def _facts(history: GroupHistory, one: Identity) -> Iterator[tuple[str, str]]:
+def _facts(history: GroupHistory, identity: Identity) -> Iterator[tuple[str, str]]:
     yield "group", group_of(history)
     single = (
-        ("client id", one.client_id),
-        ("instance id", one.instance_id),
-        ("process", one.process),
-        ("thread", one.thread),
-        ("host", one.host),
+        ("client id", identity.client_id),
+        ("instance id", identity.instance_id),
+        ("process", identity.process),
+        ("thread", identity.thread),
+        ("host", identity.host),
     )
     yield from ((label, value) for label, value in single if value)
     yield from (
         ("member id" if index == 0 else "", f"{member}{_when(history, member)}")
-        for index, member in enumerate(sorted(one.member_ids, key=partial(_first_seen, history)))
+        for index, member in enumerate(sorted(identity.member_ids, key=partial(_first_seen, history)))
     )
-    yield from (("file" if index == 0 else "", path) for index, path in enumerate(one.files))
-    shown = {one.name, *one.member_ids, *one.files, *(value for _, value in single if value)}
-    others = [other for other in one.names if other not in shown]
+    yield from (("file" if index == 0 else "", path) for index, path in enumerate(identity.files))
+    shown = {identity.name, *identity.member_ids, *identity.files, *(value for _, value in single if value)}
+    others = [other for other in identity.names if other not in shown]
     if others:
         yield "also", ", ".join(others)
-    if is_timed(one.started_at) or is_timed(one.ended_at):
-        yield "seen", f"{utc(one.started_at)} to {utc(one.ended_at, 'the end of the logs')} UTC"
+    if is_timed(identity.started_at) or is_timed(identity.ended_at):
+        yield "seen", f"{utc(identity.started_at)} to {utc(identity.ended_at, 'the end of the logs')} UTC"

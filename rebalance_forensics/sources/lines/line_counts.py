@@ -93,7 +93,7 @@ class SplitCounts:
         if (known := self._spoiled.get(place)) is not None:
             known.at.add(offset)
         else:
-            self._spoiled[place] = Spoiled(defects.told(error), {offset})
+            self._spoiled[place] = Spoiled(defects.describe(error), {offset})
 
     def sentences(self) -> tuple[str, ...]:
         """All that could not be read."""

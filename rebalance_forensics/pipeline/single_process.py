@@ -19,10 +19,10 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.results import Results, in_order_of_groups
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, NO_ROWS, ROWS, batch_of
-from rebalance_forensics.pipeline.stages import Heard, Told, investigated
+from rebalance_forensics.pipeline.stages import GroupEvents, Heard, investigated
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.pipeline.workload import weight
-from rebalance_forensics.process.garbage_collection import seldom_collected
+from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.timeline.coverage import LogSpan
 
@@ -30,17 +30,17 @@ Group = tuple[str, str | None]
 """Cluster, and group if a line names one."""
 
 
-def run_here(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
+def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
     """What the stages find; `progress` is told the bytes done so far."""
-    with seldom_collected():
+    with collecting_rarely():
         events, stats = _read(plan, progress)
         _count_lines_on(events, stats)
         rows = _rows_of(plan, events) if wanted.events else NO_ROWS
         found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,
-        cases=CasesInMemory([one for one in found if isinstance(one, GroupCase)]),
-        failures=in_order_of_groups(one for one in found if isinstance(one, Failure)),
+        cases=CasesInMemory([answer for answer in found if isinstance(answer, GroupCase)]),
+        failures=in_order_of_groups(answer for answer in found if isinstance(answer, Failure)),
         events=rows,
     )
 
@@ -54,11 +54,11 @@ def _read(plan: ReadPlan, progress: Callable[[int], None]) -> tuple[dict[Group, 
     for portion in plan.portions:
         for split in portion:
             with held_open():
-                for one in read_split(split, catalog, plan.reading):
-                    if isinstance(one, SplitStats):
-                        stats.append(one)
+                for result in read_split(split, catalog, plan.reading):
+                    if isinstance(result, SplitStats):
+                        stats.append(result)
                     else:
-                        events[one.cluster, one.group].append(one)
+                        events[result.cluster, result.group].append(result)
             done += weight(split)
             progress(done)
     return events, tuple(stats)
@@ -66,31 +66,33 @@ def _read(plan: ReadPlan, progress: Callable[[int], None]) -> tuple[dict[Group, 
 
 def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> None:
     """Count the lines of later splits of a file on from those before."""
-    if not any(one.start for one in stats):
+    if not any(counts.start for counts in stats):
         return
-    before = LinesBefore(one.split_lines for one in stats)
-    for told in events.values():
-        for number, event in enumerate(told):
+    before = LinesBefore(counts.split_lines for counts in stats)
+    for of_group in events.values():
+        for number, event in enumerate(of_group):
             at = event.origin
             if lines := before.at(at.path, at.byte_offset):
-                told[number] = replace(event, origin=replace(at, line=at.line + lines))
+                of_group[number] = replace(event, origin=replace(at, line=at.line + lines))
 
 
 def _rows_of(plan: ReadPlan, events: dict[Group, list[Event]]) -> pa.Table:
-    rows = [row_of(event, shard=plan.reading.shards[0], split=0) for told in events.values() for event in told]
+    rows = [row_of(event, shard=plan.reading.shards[0], split=0) for of_group in events.values() for event in of_group]
     batches = (batch_of(rows[begin : begin + BATCH_ROWS]) for begin in range(0, len(rows), BATCH_ROWS))
     return pa.Table.from_batches(batches, ROWS)
 
 
-def _parts(plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> Iterator[Heard | Told]:
+def _parts(
+    plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]
+) -> Iterator[Heard | GroupEvents]:
     """What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go."""
     spans: dict[str, list[LogSpan]] = defaultdict(list)
-    for one in sorted(stats, key=lambda one: (one.path, one.start)):
-        spans[plan.reading.cluster_of(one.path)].extend(one.heard)
+    for counts in sorted(stats, key=lambda split_counts: (split_counts.path, split_counts.start)):
+        spans[plan.reading.cluster_of(counts.path)].extend(counts.heard)
     for cluster in sorted(cluster for cluster, heard in spans.items() if heard):
         yield Heard(cluster, spans[cluster])
-    for cluster, group in sorted(events, key=lambda one: (one[1] is not None, one)):
-        yield Told(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
+    for cluster, group in sorted(events, key=lambda key: (key[1] is not None, key)):
+        yield GroupEvents(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
 
 
 def _by_time_and_place(event: Event) -> tuple[bool, int, str, int]:

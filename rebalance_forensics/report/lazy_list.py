@@ -9,8 +9,8 @@ Whole = TypeVar("Whole")
 Outline = TypeVar("Outline")
 
 
-class Kept(Sequence[Whole], Generic[Whole, Outline]):
-    """Wholes in order, each made anew whenever it is asked for, beside their outlines, which are at hand."""
+class LazyList(Sequence[Whole], Generic[Whole, Outline]):
+    """Values in order, each built anew on access; their outlines stay in memory."""
 
     __slots__ = ("_whole", "outlines")
 
@@ -20,7 +20,7 @@ class Kept(Sequence[Whole], Generic[Whole, Outline]):
         self._whole = whole
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of values."""
         return len(self.outlines)
 
     def __iter__(self) -> Iterator[Whole]:
@@ -31,17 +31,17 @@ class Kept(Sequence[Whole], Generic[Whole, Outline]):
     def __getitem__(self, place: int) -> Whole: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Kept[Whole, Outline]: ...
+    def __getitem__(self, place: slice) -> LazyList[Whole, Outline]: ...
 
-    def __getitem__(self, place: int | slice) -> Whole | Kept[Whole, Outline]:
-        """One of them, or some without fetching any."""
+    def __getitem__(self, place: int | slice) -> Whole | LazyList[Whole, Outline]:
+        """The value at an index; a slice stays lazy."""
         places = range(len(self.outlines))[place]
         return self._whole(places) if isinstance(places, int) else self.at(places)
 
-    def at(self, places: Sequence[int]) -> Kept[Whole, Outline]:
-        """Those at some places, in that order."""
-        return Kept([self.outlines[place] for place in places], lambda number: self._whole(places[number]))
+    def at(self, places: Sequence[int]) -> LazyList[Whole, Outline]:
+        """The values at these indexes, in that order, still lazy."""
+        return LazyList([self.outlines[place] for place in places], lambda number: self._whole(places[number]))
 
-    def changed(self, change: Callable[[Whole], Whole]) -> Kept[Whole, Outline]:
-        """All of them, each changed in what its outline does not hold."""
-        return Kept(self.outlines, lambda place: change(self._whole(place)))
+    def changed(self, change: Callable[[Whole], Whole]) -> LazyList[Whole, Outline]:
+        """Every value with a change that its outline does not show, applied on access."""
+        return LazyList(self.outlines, lambda place: change(self._whole(place)))

@@ -36,14 +36,14 @@ def _unquoted(text: str) -> str:
 
 def _facts(catalog: Catalog, line: str, record: LogRecord, match: Match | None) -> Iterator[tuple[str, str]]:
     yield from (
-        (name, str(told))
-        for name, told in (
+        (name, str(value))
+        for name, value in (
             ("time", _time(line, record)),
             ("level", record.level),
             ("thread", record.thread),
             ("logger", record.logger),
         )
-        if told
+        if value
     )
     if match is None:
         yield "meaning", UNKNOWN
@@ -59,15 +59,15 @@ def _facts(catalog: Catalog, line: str, record: LogRecord, match: Match | None) 
 
 def _speaker(match: Match) -> Iterator[tuple[str, str]]:
     """What the prefix of the line says of who wrote it."""
-    said = match.speaker
-    told = (
-        ("broker", said.broker),
-        ("client id", said.client_id),
-        ("instance id", said.instance_id),
-        ("stream thread", said.thread),
-        ("task", said.task),
+    speaker = match.speaker
+    facts = (
+        ("broker", speaker.broker),
+        ("client id", speaker.client_id),
+        ("instance id", speaker.instance_id),
+        ("stream thread", speaker.thread),
+        ("task", speaker.task),
     )
-    yield from ((name, str(value)) for name, value in told if value is not None)
+    yield from ((name, str(value)) for name, value in facts if value is not None)
 
 
 def _time(line: str, record: LogRecord) -> str | None:
