@@ -17,7 +17,6 @@ from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebal
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
-from rebalance_forensics.diagnosis.group_settings import quiet_ms
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.events.base import Event
@@ -28,6 +27,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, UnreadSpan
+from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported
@@ -14,6 +13,7 @@ from rebalance_forensics.records import LEFT_OUT, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import A_SECOND_MS, STEADY_MS
 

@@ -23,9 +23,9 @@ from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
 from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.replay.processes import processes_of
 from rebalance_forensics.timeline.replay.requests import requests_of
-from rebalance_forensics.timeline.session_timeouts import session_timeout_of
 from rebalance_forensics.timeline.static_returns import with_lines_behind
 from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.timeouts import session_of_events
 
 
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | Surroundings) -> Timeline:
@@ -39,7 +39,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     coordinators = coordinators_of(grouped)
     coverage = coverage_of(who.participants, lines.own, lines.around, around.logs, lines.clocks, coordinators)
     settings = settings_of(lines.own, lines.around)
-    session_ms = session_timeout_of(lines.own, who.protocol, settings) if who.protocol == "classic" else None
+    session_ms = session_of_events(lines.own, who.protocol, settings) if who.protocol == "classic" else None
     history = replayed(who.participants, processes, lines.own, coverage=coverage, session_ms=session_ms)
     rebalances = with_follow_ups(history.rebalances, lines, who.mode)
     return Timeline(

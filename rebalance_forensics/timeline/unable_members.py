@@ -11,7 +11,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Span, SpanKind, UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.ownership.readings import Owner
-from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
+from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS
 
 LABELS: Mapping[str, str] = {
@@ -56,12 +56,10 @@ def _before(timeline: Timeline, participant: Participant, departure: Departure) 
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
         kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
     elif departure.why == "poll-timeout":
-        kind, began = (
-            "stuck",
-            departure.at - (timeline.remembered(timeouts_of).poll_ms(_owner(timeline, departure)) or 0),
-        )
+        poll = shown_poll_ms(timeline, owner=_owner(timeline, departure)) or 0
+        kind, began = "stuck", departure.at - poll
     else:
-        session = timeline.remembered(timeouts_of).session_ms(_owner(timeline, departure)) or 0
+        session = shown_session_ms(timeline, _owner(timeline, departure)) or 0
         kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
     if kind is not None and began < departure.at:
         label = LABELS.get(kind, "no heartbeat arrived until its session expired")

@@ -9,10 +9,11 @@ from rebalance_forensics.diagnosis.episodes.members.fences import Fence
 from rebalance_forensics.diagnosis.episodes.members.flaps import Flapping
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk
 from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import ConnectorChanges
-from rebalance_forensics.diagnosis.group_settings import session_in_words, session_timeout_ms
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import counted, how_often, rounded_up, seconds, span, times
+from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 
 def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.timeouts import number_of, shown_poll_ms
 
 _POLL = "Find out what keeps that member from calling poll() during a rebalance."
 _LET_HEARTBEATS_THROUGH = (
@@ -55,7 +54,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
         return _POLL_MORE_OFTEN
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return _WITHOUT_POLL_TIMEOUT[slow.shown]
-    limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
+    limit = slow.limit_ms
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
         why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
@@ -101,7 +100,7 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Adv
 
     `open_ms` is how long it waited here; None where the lines have no times.
     """
-    limit = setting(timeline, "max.poll.interval.ms", 0)
+    limit = shown_poll_ms(timeline) or 0
     known = f" ({limit} ms)" if limit else ""
     return (
         Advice(action=_POLL, why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),

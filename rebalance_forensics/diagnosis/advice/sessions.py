@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
-from rebalance_forensics.diagnosis.group_settings import (
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, seconds, span
+from rebalance_forensics.diagnosis.wording.timeouts import (
     least_session,
     session_ceiling,
     session_in_words,
-    session_known_ms,
     session_setting,
-    session_timeout_ms,
-    session_told_ms,
 )
-from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, seconds, span
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import known_session_ms, session_timeout_ms, shown_session_ms
 
 
 def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
-    session = session_told_ms(timeline)
+    session = shown_session_ms(timeline)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
         _look_for_its_end(timeline, absence),
@@ -123,7 +121,7 @@ def _away_ms(absence: Absence) -> int | None:
 
 def _unheard_ms(timeline: Timeline, away: int | None) -> int | None:
     """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
-    session, back_after = session_known_ms(timeline), away or 0
+    session, back_after = known_session_ms(timeline), away or 0
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 

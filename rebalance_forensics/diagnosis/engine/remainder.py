@@ -21,7 +21,6 @@ from rebalance_forensics.diagnosis.episodes.members.waiting_members import expir
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_out, why_forced
@@ -39,6 +38,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.follow_ups import REJOINS
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import LONG_STOP_MS
 
 UNEXPLAINED = "unexplained"

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.diagnosis.group_settings import quiet_ms
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.windows import SETTLED_MS, START_UP_BARRIER_MS
 
 Assigned = dict[str, tuple[Draft, str]]

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.cause import STRONG, Cause, Row
 from rebalance_forensics.diagnosis.engine.differential import Rival
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, contradictions
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.model import WouldDecide
 from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log, earlier_logs, later_logs
@@ -19,6 +18,7 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_LOGS = 5

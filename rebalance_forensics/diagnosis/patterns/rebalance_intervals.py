@@ -10,52 +10,32 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, rounds_of
-from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.membership import MemberDescribed, MemberFailed, MemberLeft, MemberLoaded
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Spacing
-from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.timeouts import (
+    CONNECT_DELAY,
+    HEARTBEAT,
+    INITIAL_DELAY,
+    POLL,
+    PROBING,
+    REBALANCE,
+    REQUEST,
+    SESSION,
+    possible_ms,
+)
 from rebalance_forensics.timeline.windows import (
     CLOCK_SLACK_MS,
-    CONNECT_REBALANCE_MS,
-    HEARTBEAT_MS,
-    INITIAL_DELAY_MS,
     ON_TIME_MS,
     ONE_BURST_MS,
-    POLL_INTERVAL_MS,
-    PROBING_INTERVAL_MS,
-    REQUEST_TIMEOUT_MS,
-    SCHEDULED_DELAY_MS,
-    SESSION_BEFORE_3_0_MS,
-    SESSION_MS,
     SHORTEST_RHYTHM_MS,
 )
 
-PROBING = "probing.rebalance.interval.ms"
-SCHEDULED = "scheduled.rebalance.max.delay.ms"
-POLL = "max.poll.interval.ms"
-REBALANCE = "rebalance.timeout.ms"
-SESSION = "session.timeout.ms"
-INITIAL = "group.initial.rebalance.delay.ms"
-REQUEST = "request.timeout.ms"
-HEARTBEAT = "heartbeat.interval.ms"
-
-DEFAULTS = {
-    PROBING: PROBING_INTERVAL_MS,
-    SCHEDULED: SCHEDULED_DELAY_MS,
-    POLL: POLL_INTERVAL_MS,
-    REBALANCE: CONNECT_REBALANCE_MS,
-    SESSION: SESSION_MS,
-    INITIAL: INITIAL_DELAY_MS,
-    REQUEST: REQUEST_TIMEOUT_MS,
-    HEARTBEAT: HEARTBEAT_MS,
-}
-"""What Kafka's own clients and brokers have unless set."""
+SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
+"""The timers that set the time between two rebalances."""
 EXACT_SHARE = 0.03
 """Timers of long settings fire within this share of them."""
-_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": SCHEDULED}
+_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": CONNECT_DELAY}
 _WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
 _CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
 
@@ -98,38 +78,9 @@ class _Clock(Struct, frozen=True):
 
 
 def _clock_of(timeline: Timeline) -> _Clock:
-    observed: dict[str, set[int]] = {}
-    for event in timeline.of(MemberDescribed, MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
-        for setting, value in _timeouts_in(event):
-            if value:
-                observed.setdefault(setting, set()).add(value)
     formed_at = [a.at for a in timeline.arrivals if a.while_empty]
-    values = {setting: _values_of(timeline, setting, observed) for setting in DEFAULTS}
+    values = {setting: possible_ms(timeline, setting) for setting in SETTINGS}
     return _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
-
-
-def _values_of(timeline: Timeline, setting: str, observed: Mapping[str, set[int]]) -> list[tuple[int, bool]]:
-    told = timeline.settings.get(setting, "")
-    if (number := number_of(told)) is not None:
-        return [(number, True)]
-    if setting in observed:
-        return [(value, True) for value in sorted(observed[setting])]
-    found = [(DEFAULTS[setting], False)]
-    return [*found, (SESSION_BEFORE_3_0_MS, False)] if setting == SESSION else found
-
-
-def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
-    """What the coordinator prints of a member's own timeouts, or a worker of its delay."""
-    match event:
-        case MemberLoaded() | MemberLeft():
-            return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
-        case MemberDescribed():
-            return ((POLL, event.rebalance_timeout_ms),)
-        case WorkerAssigned():
-            return ((SCHEDULED, event.delay_ms),)
-        case MemberFailed(why="session-expired"):
-            return ((SESSION, event.timeout_ms),)
-    return ()
 
 
 def spacings(timeline: Timeline) -> tuple[Spacing, ...]:
@@ -237,9 +188,9 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
         return
     stood_open = before.stabilized_at - before.started_at
     connect = clock.timeline.kind == "connect"
-    for setting in (REBALANCE if connect else POLL, INITIAL):
+    for setting in (REBALANCE if connect else POLL, INITIAL_DELAY):
         fit = clock.fits(setting, stood_open)
-        if fit is not None and (setting != INITIAL or clock.formed(before)):
+        if fit is not None and (setting != INITIAL_DELAY or clock.formed(before)):
             yield _told(bare, setting, fit, "the previous join phase lasted that long, and the next one began at once")
 
 
@@ -253,7 +204,7 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:
     """Settings that can set a rhythm in this kind of group, the most specific first."""
-    first = {"streams": (PROBING,), "connect": (SCHEDULED,)}.get(timeline.kind, ())
+    first = {"streams": (PROBING,), "connect": (CONNECT_DELAY,)}.get(timeline.kind, ())
     return (*first, POLL, SESSION, REQUEST, HEARTBEAT)
 
 

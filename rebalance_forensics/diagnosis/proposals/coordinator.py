@@ -17,7 +17,6 @@ from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effe
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, Outage
 from rebalance_forensics.diagnosis.episodes.coordinator.outage_effects import moves_in_outage, rebalances_in_outage
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
-from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs.coordinator import (
@@ -32,6 +31,7 @@ from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
@@ -78,7 +78,7 @@ def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
     """How long a member says that no heartbeat of its was answered: its own session; 0 where none does."""
     lost = [e for move in chain for e in move.events if isinstance(e, CoordinatorLost)]
     unanswered = any("session timed out" in (e.cause or "") for e in lost)
-    return session_told_ms(timeline) or 0 if unanswered else 0
+    return shown_session_ms(timeline) or 0 if unanswered else 0
 
 
 def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:

@@ -14,11 +14,11 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_
 from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static, others_in
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, lines_after
-from rebalance_forensics.diagnosis.group_settings import session_limit
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_heartbeat_loss
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
 from rebalance_forensics.diagnosis.wording.narratives import cut_off, sent_no_heartbeat, stopped_without_leaving
+from rebalance_forensics.diagnosis.wording.timeouts import session_limit
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 

@@ -8,7 +8,6 @@ from rebalance_forensics.diagnosis.episodes.members.absences import is_missing
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts, missed_between
 from rebalance_forensics.diagnosis.episodes.members.unclosed_consumers import made_beside
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable, waited_for
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
@@ -24,8 +23,7 @@ MANY = 3
 
 def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     """Its poll timeout expired, or may have expired, once or again and again."""
-    limit = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
-    beside = [a for away in slow.absences if (a := made_beside(timeline, away, limit)) is not None]
+    beside = [a for away in slow.absences if (a := made_beside(timeline, away, slow.limit_ms or 0)) is not None]
     unclosed = len(beside) == len(slow.absences)
     gone = [d for a in slow.absences for d in a.departures]
     waited = waited_for(timeline, gone)
@@ -39,7 +37,7 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         answers=shown_by(slow) | _by_chance(waited, len(gone)),
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
-        narrative=(left_unclosed(timeline, slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
+        narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
             "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
         ),
         advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),

@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import BUG_LINES_MS
 
 Value = str | int | bool | None

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import KnownBug
 from rebalance_forensics.diagnosis.reference.bug_signatures import Signature, Step, Value, Witness, find
-from rebalance_forensics.diagnosis.reference.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.timeline.windows import SIGNATURE_NEAR_MS
 
 Component = Literal["broker", "client", "streams", "connect"]

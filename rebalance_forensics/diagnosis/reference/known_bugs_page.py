@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.reference.known_bugs import Bug, all_bugs
-from rebalance_forensics.diagnosis.reference.releases import Affected
+from rebalance_forensics.timeline.releases import Affected
 
 OPENING = """# Known bugs of Kafka
 

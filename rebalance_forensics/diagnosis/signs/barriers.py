@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
-from rebalance_forensics.diagnosis.group_settings import session_known_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
@@ -15,7 +14,8 @@ from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
-from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS, SESSION_MS
+from rebalance_forensics.timeline.timeouts import DEFAULT_MS, HEARTBEAT, SESSION, known_session_ms
+from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 MOST_LINES = 6
@@ -79,10 +79,10 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Whether members with rare heartbeats, which Kafka's documentation allows, would have joined as late."""
     heard = [_heard_late(timeline, r, one) for r in _barriers(subject) for one in subject.participants]
-    if "heartbeat.interval.ms" in timeline.settings or None in heard:
+    if HEARTBEAT in timeline.settings or None in heard:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
-    rare = (session_known_ms(timeline) or SESSION_MS) // HEARTBEATS_PER_SESSION
+    rare = (known_session_ms(timeline) or DEFAULT_MS[SESSION]) // HEARTBEATS_PER_SESSION
     explained = open_ms and max(open_ms) <= rare + BARRIER_ALLOWED_MS
     return Present(tuple(e for e in heard if e is not None)) if explained else Unobservable()
 

@@ -9,13 +9,13 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
     exception_before,
     is_of_a_connection,
 )
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 
 @sign(

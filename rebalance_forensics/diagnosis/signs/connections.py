@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, session_told_ms
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -36,6 +35,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_expelled
+from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import (
     BURST_MS,
@@ -180,7 +180,7 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     own = timeline.said_by(absence.participant, HeartbeatFailed)
     if not own:
         return ()
-    session = session_told_ms(timeline) or LEAST_SESSION_MS
+    session = shown_session_ms(timeline) or LEAST_SESSION_MS
     told = (e for e in absence.told if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.group_settings import offsets_write_ms, session_timeout_ms, session_told_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign, stated
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import HAND_OVER_MS
 
 MOST_LINES = 4
@@ -50,7 +50,7 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     expired = [d for d in absence.departures if d.why == "session-expired"]
     if not expired:
         return Unobservable((coordinator_log(absence.at, absence.at),))
-    if session_told_ms(timeline) is None:
+    if shown_session_ms(timeline) is None:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
     told = tuple([e for d in expired for e in d.events])
@@ -66,6 +66,6 @@ def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
     """
     for outage in timeline.once("offsets outages", lambda: list(outages(timeline))):
-        if outage.begin - HAND_OVER_MS <= subject.begin <= outage.end + offsets_write_ms(timeline):
+        if outage.begin - HAND_OVER_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
             return Present(outage.refused[:MOST_LINES])
     return Unobservable()

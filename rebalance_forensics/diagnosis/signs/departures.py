@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
-from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, session_timeout_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_poll_timeout
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -23,6 +21,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.releases import logs_its_poll_timeout
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
 
 

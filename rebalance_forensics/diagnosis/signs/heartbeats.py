@@ -22,8 +22,6 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     only_its_log_breaks_off,
     only_its_log_ends,
 )
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, session_told_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -50,7 +48,9 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
 from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.releases import logs_its_leaving
 from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, names_no_member, was_refused
+from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
     LOST_AT_THE_END_MS,
     REQUEST_TIMEOUT_MS,
@@ -121,7 +121,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     if any(departure.why == "poll-timeout" for departure in absence.departures):
         # It was running when it left, and a loop that never ends logs nothing more.
         return Unobservable()
-    soon = absence.back_at is not None or timeline.coverage.end - absence.at < long_enough_ms(timeline)
+    soon = absence.back_at is not None or timeline.coverage.end - absence.at < session_timeout_ms(timeline)
     if soon or may_be_cut_short(timeline, absence):
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     return Absent(looked(timeline.coverage.of(participant), absence.at - session_timeout_ms(timeline), absence.at))
@@ -241,7 +241,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
             continue
         session = session_timeout_ms(timeline)
         if loop_of(timeline, absence.participant) is not None:
-            session = session_told_ms(timeline) or SHORTEST_SESSION_MS
+            session = shown_session_ms(timeline) or SHORTEST_SESSION_MS
         joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded)
         said = timeline.said_by(absence.participant, Event)
         told = joined.between(absence.at - session, absence.at - 1)

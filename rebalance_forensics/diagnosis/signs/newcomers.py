@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
-from rebalance_forensics.diagnosis.group_settings import patience_ms
 from rebalance_forensics.diagnosis.sign import Sign, stated
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import patience_ms
 from rebalance_forensics.timeline.windows import LAST_JOINED_MS
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")

@@ -7,7 +7,6 @@ from itertools import takewhile
 from math import inf
 
 from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good, one_shutdown_ms, with_members
-from rebalance_forensics.diagnosis.group_settings import patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -16,6 +15,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_WORDS_MS
 
 

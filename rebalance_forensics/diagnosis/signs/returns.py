@@ -7,7 +7,6 @@ from operator import attrgetter
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, patience_ms, session_timeout_ms
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -24,6 +23,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS
 
 
@@ -111,7 +111,7 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a return could have been seen at all."""
     for absence in subject.absences:
         unseen = absence.back_at is None and absence.start is None
-        if unseen and timeline.coverage.end - absence.at < long_enough_ms(timeline):
+        if unseen and timeline.coverage.end - absence.at < session_timeout_ms(timeline):
             return Absent()
     return Present()
 
@@ -122,7 +122,7 @@ def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
     if not timeline.coverage.is_excerpt:
         return Absent()
     unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
-    later = any(timeline.coverage.end - a.at >= long_enough_ms(timeline) for a in unseen)
+    later = any(timeline.coverage.end - a.at >= session_timeout_ms(timeline) for a in unseen)
     return Present() if later else Absent()
 
 

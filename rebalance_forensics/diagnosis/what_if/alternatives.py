@@ -8,21 +8,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.reference.releases import releases_of
 from rebalance_forensics.diagnosis.what_if.available import KIP_848, STATIC, Alternative, alternatives_to, protocol_of
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence, heartbeat_of, poll_interval_of
+from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence
 from rebalance_forensics.diagnosis.what_if.other_timeouts import KnownTimeouts, other_timeouts
 from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap, poll_gap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.timeouts import HEARTBEAT, LEAST_SESSION, timeouts_of
-from rebalance_forensics.timeline.session_timeouts import number_in
+from rebalance_forensics.timeline.releases import releases_of
+from rebalance_forensics.timeline.timeouts import (
+    DEFAULT_MS,
+    HEARTBEAT,
+    LEAST_SESSION,
+    POLL,
+    heartbeat_interval_ms,
+    setting_ms,
+    shown_ms,
+    shown_poll_ms,
+    shown_session_ms,
+)
 from rebalance_forensics.timeline.windows import (
-    BARRIER_TIMEOUT_MS,
-    LEAST_SESSION_MS,
     LIKE_THE_LOGS_MS,
     SHORT_BATCH_MS,
     WORTH_A_CHANGE_MS,
@@ -45,25 +52,26 @@ def alternatives(
         return ()
     offers = tuple(alternatives_to(timeline, own))
     sequence = fault_sequence(timeline, started, ended, rebalances)
-    timeouts = timeline.remembered(timeouts_of)
-    if sequence is None or timeouts.session is None:
+    session = shown_session_ms(timeline)
+    if sequence is None or session is None:
         return ()
     auto_commit = timeline.settings.get("enable.auto.commit", "true") == "true"
     commits = auto_commit and not _commits_before_it_returns(timeline)
     gap = poll_gap(timeline, sequence.until, commits_first=commits)
     if gap is None:
         return (_unknown(offers),) if offers else ()
+    poll = shown_poll_ms(timeline, any_member=True)
     pace = Pace(
         between_polls=(gap.low, gap.high),
-        heartbeat=heartbeat_of(timeouts),
-        session=timeouts.session,
-        poll_interval=poll_interval_of(timeouts) or BARRIER_TIMEOUT_MS,
+        heartbeat=heartbeat_interval_ms(timeline),
+        session=session,
+        poll_interval=poll or DEFAULT_MS[POLL],
         commits_first=commits,
     )
     known = KnownTimeouts(
-        least_session=number_in(timeline.settings, LEAST_SESSION) or LEAST_SESSION_MS,
-        heartbeat=HEARTBEAT in timeouts.group,
-        poll_interval=poll_interval_of(timeouts) is not None,
+        least_session=setting_ms(timeline, LEAST_SESSION) or DEFAULT_MS[LEAST_SESSION],
+        heartbeat=shown_ms(timeline, HEARTBEAT) is not None,
+        poll_interval=poll is not None,
     )
     present = simulate(sequence, pace, own)
     if not _is_like(present, impact):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.reference.releases import Release, Side, releases_of
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
 COOPERATIVE = "cooperative rebalancing"
 STATIC = "static membership (group.instance.id)"

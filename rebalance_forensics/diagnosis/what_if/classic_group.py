@@ -14,7 +14,8 @@ from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
 from rebalance_forensics.diagnosis.what_if.consumer import Consumer
 from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, Pace
 from rebalance_forensics.diagnosis.what_if.simulated_group import SimulatedGroup, Slot
-from rebalance_forensics.timeline.windows import INITIAL_DELAY_MS, TWO_REQUESTS_MS
+from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
+from rebalance_forensics.timeline.windows import TWO_REQUESTS_MS
 
 
 class ClassicGroup(SimulatedGroup):
@@ -49,7 +50,7 @@ class ClassicGroup(SimulatedGroup):
             self._join(old, now)
             return
         if not self.slots:
-            self._not_before = now + INITIAL_DELAY_MS
+            self._not_before = now + DEFAULT_MS[INITIAL_DELAY]
         slot = Slot(member)
         self.slots.append(slot)
         self._join(slot, now)

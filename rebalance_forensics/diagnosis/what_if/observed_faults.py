@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSeque
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership import ownership_of
-from rebalance_forensics.timeline.ownership.timeouts import HEARTBEAT, POLL, Timeouts, timeouts_of
-from rebalance_forensics.timeline.windows import AFTERMATH_MS, BARRIER_MS, HEARTBEAT_MS, MOMENTS_BEFORE_MS
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.windows import AFTERMATH_MS, BARRIER_MS, MOMENTS_BEFORE_MS
 
 _CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
 MOST_WORK = 12_000
@@ -22,11 +22,10 @@ def fault_sequence(
 ) -> FaultSequence | None:
     """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
     window = (started - MOMENTS_BEFORE_MS, ended + AFTERMATH_MS)
-    timeouts = timeline.remembered(timeouts_of)
     departures = timeline.departures.between(*window)
     faults: list[Fault] = []
     for departure in departures:
-        seen = _departure(timeline, departure, timeouts, ended)
+        seen = _departure(timeline, departure, ended)
         if seen is None:
             return None
         faults += seen
@@ -37,35 +36,26 @@ def fault_sequence(
         if a.id not in came_back or _closed(timeline.ended_by(a))
     ]
     faults += _stragglers(timeline, rebalances, {f.member for f in faults})
-    return _sequence(timeline, sorted(faults, key=began), ended, timeouts)
-
-
-def heartbeat_of(timeouts: Timeouts) -> int:
-    """heartbeat.interval.ms of the group; what clients have unless set where no log shows it."""
-    return timeouts.group.get(HEARTBEAT, HEARTBEAT_MS)
-
-
-def poll_interval_of(timeouts: Timeouts) -> int | None:
-    """max.poll.interval.ms of the group, as a client prints it or as its coordinator knows it."""
-    return timeouts.group.get(POLL) or max(timeouts.rebalance.values(), default=None)
+    return _sequence(timeline, sorted(faults, key=began), ended)
 
 
 def _closed(departure: Departure | None) -> bool:
     return departure is not None and departure.why in _CLOSED
 
 
-def _departure(timeline: Timeline, departure: Departure, timeouts: Timeouts, ended: int) -> list[Fault] | None:
+def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fault] | None:
     name, at, back = departure.participant.name, departure.at, departure.returned
-    poll = poll_interval_of(timeouts)
+    poll = shown_poll_ms(timeline, any_member=True)
     by_itself = back is not None and back.start is None
     if departure.why in _CLOSED:
         return [Went(member=name, at=at, how="closed")]
     if departure.why == "poll-timeout" and poll is not None and (back is None or by_itself):
         until = back.at if back is not None else max(ended, at)
         return [StoodStill(member=name, begin=at - poll, end=until, how="stuck")]
-    if departure.why == "session-expired" and timeouts.session is not None:
-        heard = at - timeouts.session
-        since = max(heard + heartbeat_of(timeouts) // 2, _last_words(timeline, departure))
+    session = shown_session_ms(timeline)
+    if departure.why == "session-expired" and session is not None:
+        heard = at - session
+        since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
         if by_itself and back is not None:
             return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
         return [Went(member=name, at=since, how="died", heard=heard)]
@@ -89,7 +79,7 @@ def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[
             yield StoodStill(member=last.name, begin=begin, end=end, how="stuck")
 
 
-def _sequence(timeline: Timeline, faults: list[Fault], ended: int, timeouts: Timeouts) -> FaultSequence | None:
+def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSequence | None:
     partitions = ownership_of(timeline).partitions
     if not faults or not partitions:
         return None
@@ -105,7 +95,7 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int, timeouts: Tim
     if not members or not _anybody_is_left(members, faults):
         return None
     last = max(fault.end if isinstance(fault, StoodStill) else fault.at for fault in faults)
-    settles = (timeouts.session or 0) + 2 * BARRIER_MS
+    settles = (shown_session_ms(timeline) or 0) + 2 * BARRIER_MS
     found = FaultSequence(
         members=tuple(members),
         partitions=tuple(sorted(partitions, key=_by_number)),

@@ -10,18 +10,19 @@ from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
-from rebalance_forensics.diagnosis.group_settings import session_limit, session_told_ms, setting
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
 from rebalance_forensics.diagnosis.wording.participants import counted_members, members
+from rebalance_forensics.diagnosis.wording.timeouts import session_limit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import shown_session_ms
 
 
 def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> str:
     """A process that died; `newcomers` took its place."""
-    session = session_told_ms(timeline)
+    session = shown_session_ms(timeline)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     died = death_of(timeline, absence)
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
@@ -83,8 +84,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | N
     """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
-    set_to = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
-    limit = f"max.poll.interval.ms{f' ({set_to} ms)' if set_to else ''}"
+    limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
     away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
     match slow.shown:
         case "poll-timeout":
@@ -100,10 +100,9 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | N
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 
-def left_unclosed(timeline: Timeline, slow: PollTimeouts) -> str:
+def left_unclosed(slow: PollTimeouts) -> str:
     """A process that made a consumer anew; the one before stayed a member that nobody polled."""
-    set_to = slow.limit_told_ms or setting(timeline, "max.poll.interval.ms", 0)
-    until = f"max.poll.interval.ms{f' ({set_to} ms)' if set_to else ''}"
+    until = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
     return (
         f"{{who}} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
         f"more, until {until} had passed."

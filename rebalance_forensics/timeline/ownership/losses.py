@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.readings import Loss, Owner
-from rebalance_forensics.timeline.ownership.timeouts import Timeouts
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import BURST_MS, CLOCK_SLACK_MS, ONE_LOSS_MS, RESTART_MS, WAKING_MS
 
@@ -37,7 +37,6 @@ class LossJudge(Struct, frozen=True):
     """Puts a date to what ended a reading."""
 
     timeline: Timeline
-    timeouts: Timeouts
 
     def departed(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """A member that the group lost at `missed_at`; others may have been given its partitions even before."""
@@ -69,26 +68,26 @@ class LossJudge(Struct, frozen=True):
 
         The next heartbeat, an interval later, did not arrive: half an interval is the middle of what is possible.
         """
-        session = self.timeouts.session_ms(owner)
+        session = shown_session_ms(self.timeline, owner)
         # Whoever is cut off writes on.
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
         if session is None:
             return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
         earliest = max(missed_at - session, last or 0)
-        estimate = missed_at - session + self.timeouts.heartbeat_ms(owner) // 2
+        estimate = missed_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
         at = min(missed_at, max(estimate, last or 0))
         return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
 
     def restarted(self, owner: Owner, start: int) -> Loss:
         """It ended without a word, and started anew before the group missed it: most are started again at once."""
-        session, last = self.timeouts.session_ms(owner), self._last_sign(owner, start)
+        session, last = shown_session_ms(self.timeline, owner), self._last_sign(owner, start)
         earliest = last if session is None else max(start - session, last or 0)
         at = max(start - RESTART_MS, earliest or 0)
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """A poll timer runs from the last poll(): since then nothing was fetched for the application."""
-        poll = self.timeouts.poll_ms(owner)
+        poll = shown_poll_ms(self.timeline, owner=owner)
         if poll is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         # Some releases say, then or once poll() is called at last, by how much the timer was exceeded.
@@ -108,11 +107,11 @@ class LossJudge(Struct, frozen=True):
 
     def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
         """Its heartbeats ended when its poll timeout expired, and it was missed a session after the last of them."""
-        poll, session = self.timeouts.poll_ms(owner), self.timeouts.session_ms(owner)
+        poll, session = shown_poll_ms(self.timeline, owner=owner), shown_session_ms(self.timeline, owner)
         if poll is None or session is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         earliest = missed_at - session - poll
-        at = earliest + self.timeouts.heartbeat_ms(owner) // 2
+        at = earliest + heartbeat_interval_ms(self.timeline, owner) // 2
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _turned_away(self, departure: Departure, owner: Owner, missed_at: int) -> bool:
@@ -133,7 +132,7 @@ class LossJudge(Struct, frozen=True):
 
     def _coordinator_failed(self, departure: Departure, owner: Owner) -> bool:
         """Whether most of the group lost its coordinator then; whoever is cut off, or frozen, is alone in it."""
-        begin = departure.at - (self.timeouts.session_ms(owner) or 0) - ONE_LOSS_MS
+        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - ONE_LOSS_MS
         lost = self.timeline.of(CoordinatorLost).between(begin, departure.at)
         losers = {
             participant for event in lost if (participant := self.timeline.participants.of_speaker(event)) is not None
@@ -164,7 +163,7 @@ class LossJudge(Struct, frozen=True):
 
     def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
         """Connections that break over seconds, or before anybody missed it; whoever wakes up loses all in one burst."""
-        session = self.timeouts.session_ms(owner) or 0
+        session = shown_session_ms(self.timeline, owner) or 0
         begin = departure.at - session - WAKING_MS
         lost = self.timeline.said_by(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
         if not lost:

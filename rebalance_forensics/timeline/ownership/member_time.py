@@ -19,9 +19,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.knowledge import members_counted
 from rebalance_forensics.timeline.ownership.losses import LossJudge
-from rebalance_forensics.timeline.ownership.timeouts import LEAST_SESSION, timeouts_of
-from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS, SEEN_BY_BOTH_MS
 
 
@@ -116,9 +115,9 @@ def _member_time_of(timeline: Timeline) -> MemberTime:
 
 
 def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
-    judge = LossJudge(timeline, timeline.remembered(timeouts_of))
+    judge = LossJudge(timeline)
     in_force = InTime(_in_force(timeline), int)
-    least = number_of(timeline.settings.get(LEAST_SESSION, "")) or 0
+    least = shown_ms(timeline, LEAST_SESSION) or 0
     over: dict[Participant, int | None] = {}
     for departure in timeline.departures:
         who = departure.participant

@@ -27,7 +27,6 @@ from rebalance_forensics.timeline.ownership.losses import LossJudge
 from rebalance_forensics.timeline.ownership.readings import Owner, PartitionReading
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
 from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
-from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
 from rebalance_forensics.timeline.time_index import InTime, Lasting
 from rebalance_forensics.timeline.windows import BARRIER_MS, CLOCK_SLACK_MS
 
@@ -87,7 +86,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
         return Ownership()
     end = max(timeline.coverage.end, timeline.last)
     consumers = Consumers(timeline, timeline.own.telling(*unit))
-    ledger = OwnershipReplay(timeline, LossJudge(timeline, timeline.remembered(timeouts_of)), unit, consumers).run()
+    ledger = OwnershipReplay(timeline, LossJudge(timeline), unit, consumers).run()
     late = _late(timeline)
     telling, printed = frozenset(consumers.telling), printed_generations(timeline)
     unprinted = InTime([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))

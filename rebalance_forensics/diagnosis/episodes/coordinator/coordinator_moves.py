@@ -15,7 +15,6 @@ from rebalance_forensics.diagnosis.episodes.coordinator.unfollowed_moves import 
 )
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
-from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
@@ -36,6 +35,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import (
     ALL_AT_ONCE_MS,
     CLOCK_SLACK_MS,

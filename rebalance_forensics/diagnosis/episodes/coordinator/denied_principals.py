@@ -13,11 +13,11 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.membership import AccessDenied
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
 
 

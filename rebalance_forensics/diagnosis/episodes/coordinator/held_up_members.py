@@ -13,14 +13,13 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import (
     broker_of,
-    poll_limit_ms,
     unreachable_before,
 )
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_poll_ms
 from rebalance_forensics.timeline.windows import AFTER_MOVE_MS, CLOCK_SLACK_MS, REQUEST_TIMEOUT_MS
 
 
@@ -38,7 +37,7 @@ def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
     """How long a member may go without poll(), or without a heartbeat, before it is out of the group."""
     if departure.why in SILENT:
         return session_timeout_ms(timeline)
-    return poll_limit_ms(timeline, departure) or REQUEST_TIMEOUT_MS
+    return shown_poll_ms(timeline, departure.events) or REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:

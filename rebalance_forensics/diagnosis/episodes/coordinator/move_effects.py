@@ -8,11 +8,11 @@ from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, with
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet
-from rebalance_forensics.diagnosis.group_settings import session_told_ms
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import (
     AFTER_MOVE_MS,
     CLOCK_SLACK_MS,
@@ -101,7 +101,7 @@ def _has_own_cause(timeline: Timeline, at: int) -> bool:
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
     """The loading of the group that restarted the session whose end this departure is."""
-    session = session_told_ms(timeline)
+    session = shown_session_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
     loaded = timeline.of(GroupLoaded)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
     FIRST_COORDINATOR_NODE,
@@ -28,6 +27,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
 
 OFFSETS = "__consumer_offsets"
@@ -139,7 +139,7 @@ def _has_members(timeline: Timeline, at: int) -> bool:
 
 
 def _lasts(timeline: Timeline, told: Sequence[Event]) -> bool:
-    return len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * offsets_write_ms(timeline)
+    return len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * setting_ms(timeline, OFFSETS_WRITE)
 
 
 def refused_commits(timeline: Timeline) -> list[Event]:
@@ -153,7 +153,7 @@ def _again_and_again(timeline: Timeline) -> list[Event]:
     refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
         return []
-    around = offsets_write_ms(timeline)
+    around = setting_ms(timeline, OFFSETS_WRITE)
     rebalances = timeline.rebalances.between(time_of(refused[0]) - around, time_of(refused[-1]) + around)
     return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
 

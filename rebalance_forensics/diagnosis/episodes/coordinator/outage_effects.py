@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import Outage
-from rebalance_forensics.diagnosis.group_settings import offsets_write_ms
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
 
 
 def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
     """Who asked, came or was lost while nothing could be written."""
-    begin, end = outage.begin - CLOCK_SLACK_MS, outage.end + offsets_write_ms(timeline)
+    begin, end = outage.begin - CLOCK_SLACK_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
     facts: list[Fact] = [*timeline.requests.between(begin, end)]
     facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
     gone = timeline.departures.between(begin, end)
@@ -27,5 +27,5 @@ def _refused_since(timeline: Timeline, outage: Outage) -> int:
 
 def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
     """The rebalances that could not end."""
-    write = offsets_write_ms(timeline)
+    write = setting_ms(timeline, OFFSETS_WRITE)
     return [*timeline.rebalances.between(outage.begin - write, outage.end + 2 * write)]

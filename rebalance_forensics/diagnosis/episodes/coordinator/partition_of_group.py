@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Mapping
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.session_timeouts import number_of
+from rebalance_forensics.timeline.timeouts import number_of
 
 OFFSETS_PARTITIONS = 50
 """offsets.topic.num.partitions unless a broker says otherwise."""

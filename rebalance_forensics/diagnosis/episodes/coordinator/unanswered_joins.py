@@ -7,15 +7,12 @@ When that is over it closes the connection, and logs its coordinator as lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.session_timeouts import number_of
-from rebalance_forensics.timeline.windows import GAVE_UP_MS, JOIN_LAPSE_MS, POLL_INTERVAL_MS, REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.timeouts import JOIN_LAPSE, POLL, REQUEST, configured_ms
+from rebalance_forensics.timeline.windows import GAVE_UP_MS
 
 
 def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
@@ -32,15 +29,9 @@ def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
 
 
 def _join_limits(timeline: Timeline) -> frozenset[int]:
-    polls = _shown(timeline, "max.poll.interval.ms", POLL_INTERVAL_MS)
-    return frozenset(max(request, poll + JOIN_LAPSE_MS) for request in _requests(timeline) for poll in polls)
+    polls = configured_ms(timeline, POLL)
+    return frozenset(max(request, poll + JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
 
 
 def _requests(timeline: Timeline) -> frozenset[int]:
-    return frozenset(_shown(timeline, "request.timeout.ms", REQUEST_TIMEOUT_MS))
-
-
-def _shown(timeline: Timeline, name: str, default: int) -> Iterable[int]:
-    """Every value that a dump of the group shows; members need not be set alike."""
-    dumps = (dict(e.settings) for e in timeline.of(SettingsReported) if e.kind == "ConsumerConfig")
-    return {value for s in dumps if (value := number_of(s.get(name, ""))) is not None} or {default}
+    return configured_ms(timeline, REQUEST)

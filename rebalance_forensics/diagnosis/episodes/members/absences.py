@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms, together_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent
@@ -27,6 +26,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalan
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, CLOCK_SLACK_MS, ITS_REBALANCE_MS, SAME_STEP_MS
 
 T = TypeVar("T")
@@ -256,7 +256,7 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     """
     if timeline.coverage.is_excerpt:
         return False
-    latest = timeline.coverage.end - long_enough_ms(timeline)
+    latest = timeline.coverage.end - session_timeout_ms(timeline)
     return any(away.back_at is None and away.start is None and away.at <= latest for away in absences)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.releases import logs_its_leaving
 
 VOLUNTARY = ("closed", "left")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.deaths import dead_at
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
 
 

@@ -20,7 +20,6 @@ from rebalance_forensics.diagnosis.episodes.members.others_inside import gives_u
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
 from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms, session_told_ms, together_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import (
@@ -34,6 +33,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
 from rebalance_forensics.timeline.windows import (
     ADDED_MS,
     CLOCK_SLACK_MS,
@@ -224,7 +224,7 @@ def _ran_on(timeline: Timeline, away: Absence) -> bool:
 
 def one_shutdown_ms(timeline: Timeline) -> int:
     """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
-    return max(ONE_SHUTDOWN_MS, session_told_ms(timeline) or 0)
+    return max(ONE_SHUTDOWN_MS, shown_session_ms(timeline) or 0)
 
 
 def _end_of(run: list[Absence]) -> list[Absence]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import OWN_LINES, lines_after
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
@@ -22,6 +21,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_refused
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_REBALANCE_MS
 
 _NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)

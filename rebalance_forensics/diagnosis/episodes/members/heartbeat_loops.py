@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.reference.releases import release_range
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.releases import release_range
 
 _KAFKAJS, _RUBY, _AIOKAFKA, _GO = "node/", "ruby/", "group_coordinator", "go/"
 

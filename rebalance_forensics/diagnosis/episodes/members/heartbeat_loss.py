@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
-from rebalance_forensics.diagnosis.group_settings import long_enough_ms, session_timeout_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving, may_lose_its_closing_lines
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.releases import logs_its_leaving, may_lose_its_closing_lines
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import WAKING_MS
 
 OWN_LINES = 4
@@ -95,7 +95,7 @@ def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
     if not absence.vanished or absence.start is not None or absence.stop is not None or absence.back_at is not None:
         return False
     end = timeline.coverage.ends(absence.participant)
-    if end is None or timeline.coverage.end - absence.at < long_enough_ms(timeline):
+    if end is None or timeline.coverage.end - absence.at < session_timeout_ms(timeline):
         return False
     return end <= absence.at + WAKING_MS and logs_its_leaving(timeline, absence.participant)
 

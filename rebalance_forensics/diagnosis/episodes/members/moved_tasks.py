@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import SINK_CLIENTS
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import EXPIRY_SLACK_MS, RESTART_PAIR_MS
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
@@ -15,13 +14,13 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import unreachable_before
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import POLL_SLACK_MS, SHORTEST_POLL_INTERVAL_MS, STORM_GAP_MS
 
 ENOUGH_TO_WALK = 3
@@ -41,12 +40,8 @@ class PollTimeouts(Struct, frozen=True):
 
     absences: tuple[Absence, ...]
     shown: Shown
-    limit_told_ms: int | None = None
-    """max.poll.interval.ms, as the clients or the coordinator tell it of those that left."""
-
-    def __post_init__(self) -> None:
-        """Look for the limit once: what is said of them and what is advised both name it."""
-        force_setattr(self, "limit_told_ms", _limit_told_ms(self.absences))
+    limit_ms: int | None = None
+    """max.poll.interval.ms as the logs show it."""
 
     @property
     def lines(self) -> tuple[Event, ...]:
@@ -70,14 +65,14 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     waited = [a for a in told if any(unreachable_before(timeline, d) for d in a.departures)]
     for alike in (waited, [a for a in told if a not in waited]):
         for group in runs(alike, lambda a: a.at, STORM_GAP_MS):
-            yield PollTimeouts(tuple(group), "poll-timeout")
+            yield PollTimeouts(tuple(group), "poll-timeout", _limit_ms(timeline, group))
     for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
         if all(same_process(timeline, a) for a in group):
-            yield PollTimeouts(tuple(group), "same-process")
+            yield PollTimeouts(tuple(group), "same-process", _limit_ms(timeline, group))
         elif _like_poll_timeouts(timeline, group):
-            yield PollTimeouts(tuple(group), "by-turns")
+            yield PollTimeouts(tuple(group), "by-turns", _limit_ms(timeline, group))
     for absence in losses(timeline):
-        yield PollTimeouts((absence,), _silenced(timeline, absence))
+        yield PollTimeouts((absence,), _silenced(timeline, absence), _limit_ms(timeline, [absence]))
 
 
 def _silenced(timeline: Timeline, absence: Absence) -> Shown:
@@ -102,7 +97,7 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
 
     Who had left before joined after that, whether a line tells so or not.
     """
-    allowed = _limit_told_ms([away]) or setting(timeline, "max.poll.interval.ms", SHORTEST_POLL_INTERVAL_MS)
+    allowed = _limit_ms(timeline, [away]) or SHORTEST_POLL_INTERVAL_MS
     before = (
         timeline.arrivals.of(away.participant).last(away.at - 1),
         timeline.departures.of(away.participant).last(away.at - 1),
@@ -110,16 +105,9 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
     return all(fact is None or away.at - fact.at >= allowed - POLL_SLACK_MS for fact in before)
 
 
-def _limit_told_ms(group: Sequence[Absence]) -> int | None:
-    """What the client says, or the coordinator: a consumer's rebalance timeout is its poll interval."""
-    coordinators: int | None = None
-    for away in group:
-        for event in away.told if away.participant.kind != "worker" else ():
-            if isinstance(event, PollTimeoutExpired) and event.limit_ms:
-                return event.limit_ms
-            if isinstance(event, MemberLeft) and coordinators is None:
-                coordinators = event.rebalance_timeout_ms or None
-    return coordinators
+def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
+    """max.poll.interval.ms of these members; a Connect worker's rebalance timeout is another setting."""
+    return shown_poll_ms(timeline, [e for away in group if away.participant.kind != "worker" for e in away.told])
 
 
 def _another_process(timeline: Timeline, away: Absence) -> bool:

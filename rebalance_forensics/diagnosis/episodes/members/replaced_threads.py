@@ -11,7 +11,6 @@ from rebalance_forensics.diagnosis.episodes.members.departures import born_with_
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
 from rebalance_forensics.timeline.event_index import time_of
@@ -20,6 +19,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     AROUND_MS,
     EXPIRY_SLACK_MS,

@@ -17,11 +17,11 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, res
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.episodes.runs import walks
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
-from rebalance_forensics.diagnosis.reference.releases import logs_its_leaving
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.releases import logs_its_leaving
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 ENOUGH_TO_WALK = 3

@@ -10,7 +10,6 @@ from rebalance_forensics.diagnosis.episodes.members.departures import born_with_
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.moved_tasks import moved_tasks
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Arrival
@@ -18,6 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, EXPIRY_SLACK_MS, RESTART_PAIR_MS, START_LINES_MS
 
 

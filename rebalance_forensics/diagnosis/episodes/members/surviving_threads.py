@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.group_settings import together_ms
 from rebalance_forensics.events.streams import ThreadRemoved
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.timeouts import together_ms
 from rebalance_forensics.timeline.windows import THREADS_BY_HAND_MS
 
 

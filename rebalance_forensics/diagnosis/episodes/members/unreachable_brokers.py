@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE, NodeDisconnected
-from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
 
 
@@ -38,13 +37,6 @@ def broker_of(event: NodeDisconnected) -> int | None:
     return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
 
 
-def poll_limit_ms(timeline: Timeline, departure: Departure) -> int:
-    """max.poll.interval.ms as the member's or the coordinator's line tells it, or as it is set; 0 if neither."""
-    own = (e.limit_ms for e in departure.events if isinstance(e, PollTimeoutExpired))
-    told = (e.rebalance_timeout_ms for e in departure.events if isinstance(e, MemberLeft))
-    return next(filter(None, (*own, *told)), None) or setting(timeline, "max.poll.interval.ms", 0)
-
-
 def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
     """The brokers that its process failed to reach for a while, from about its last poll() on."""
     if departure.why != "poll-timeout":
@@ -53,7 +45,7 @@ def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreach
 
 
 def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
-    limit = poll_limit_ms(timeline, departure)
+    limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
     failed = timeline.remembered(_failed_by_process).get(departure.participant) if limit else None
     by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)

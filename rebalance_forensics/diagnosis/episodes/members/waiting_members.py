@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.events.coordinator import CoordinatorLost
@@ -26,7 +25,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 
 _IN = (
     SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified, MemberTransitioned,
@@ -66,7 +65,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
     """Those that were in no generation while their own logs continue for longer than a request may take."""
-    patience = setting(timeline, "request.timeout.ms", REQUEST_TIMEOUT_MS)
+    patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
         if not participant.has_log or _is_in(timeline, participant) or _had_a_session(timeline, participant):
             continue

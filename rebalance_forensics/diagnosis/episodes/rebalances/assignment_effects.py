@@ -8,13 +8,13 @@ from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import Undelivered
 from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
-from rebalance_forensics.diagnosis.group_settings import offsets_write_ms, session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, TOPICS_LATE_MS
 
 
@@ -23,7 +23,7 @@ def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Ite
     begin, end = time_of(run[0]), time_of(run[-1])
     facts = _effects(timeline, begin, end)
     if any(isinstance(e, ExceptionLogged) for e in run):
-        until = end + session_timeout_ms(timeline) + offsets_write_ms(timeline)
+        until = end + session_timeout_ms(timeline) + setting_ms(timeline, OFFSETS_WRITE)
         touching = timeline.rebalances.touching(begin - CLOCK_SLACK_MS, begin)
         facts += [r for r in touching if r.completed_at is None]
         facts += [d for a in leaders for d in timeline.departures.of(a).between(begin, until)]
@@ -44,14 +44,14 @@ def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
     """The leader rejoins at once; the coordinator stores what it got, or begins again."""
     asked = timeline.requests.between(begin - CLOCK_SLACK_MS, end + 2 * CLOCK_SLACK_MS)
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
-    following = timeline.rebalances.between(begin - CLOCK_SLACK_MS, end + offsets_write_ms(timeline))
+    following = timeline.rebalances.between(begin - CLOCK_SLACK_MS, end + setting_ms(timeline, OFFSETS_WRITE))
     return facts + [r for r in following if r.completed_at is None]
 
 
 def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> tuple[Fact, ...]:
     """Whom the group lost meanwhile, whoever waited in SyncGroup included, and how they came back."""
     begin, end = time_of(late[0].joined), time_of(late[-1].computed)
-    until = end + offsets_write_ms(timeline)
+    until = end + setting_ms(timeline, OFFSETS_WRITE)
     gone = [d for d in timeline.departures.between(begin, until) if d.why in SILENT]
     came = [a for a in timeline.arrivals.between(begin, until) if not a.first]
     return (*gone, *came, *timeline.rebalances.between(begin - CLOCK_SLACK_MS, until))
@@ -59,5 +59,5 @@ def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> t
 
 def rebalances_without_topics(timeline: Timeline, unready: Unready) -> tuple[Fact, ...]:
     """The rebalances while topics are missing or do not fit, and what the members do at the end of it."""
-    rebalances = timeline.rebalances.between(unready.begin - offsets_write_ms(timeline), unready.end)
+    rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
     return (*rebalances, *timeline.moves(unready.end - CLOCK_SLACK_MS, unready.end + TOPICS_LATE_MS))

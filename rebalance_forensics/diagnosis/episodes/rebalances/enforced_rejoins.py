@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.rebalances.unasked_rejoins import Rejoin, rejoined_unasked
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
-from rebalance_forensics.diagnosis.reference.releases import Affected, releases_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import JoinRequested, JoinSucceeded, RebalanceStarted
@@ -17,6 +16,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.releases import Affected, releases_of
 from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS
 
 TELLS_THE_OTHERS = Affected((2, 7), (3, 0))

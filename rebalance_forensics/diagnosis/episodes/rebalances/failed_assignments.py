@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
 from rebalance_forensics.events.process import ExceptionLogged
@@ -25,6 +24,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUIET_MS
 
 PROTOCOL_ERRORS = (

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
@@ -28,6 +27,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
+from rebalance_forensics.timeline.timeouts import all_have_heard_ms
 
 _ACTED = (
     JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,

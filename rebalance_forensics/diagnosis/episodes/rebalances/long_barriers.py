@@ -8,7 +8,6 @@ from itertools import chain
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
-from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms, heartbeat_interval_ms, setting
 from rebalance_forensics.diagnosis.signs.barriers import barrier_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
@@ -23,6 +22,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalan
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import INITIAL_DELAY, all_have_heard_ms, heartbeat_interval_ms, setting_ms
 from rebalance_forensics.timeline.windows import (
     BARRIER_ALLOWED_MS,
     CLOCK_SLACK_MS,
@@ -66,7 +66,7 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
 
 def allowed_ms(timeline: Timeline) -> int:
     """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
-    delay = setting(timeline, "group.initial.rebalance.delay.ms", INITIAL_DELAY_MS)
+    delay = setting_ms(timeline, INITIAL_DELAY)
     return max(2 * heartbeat_interval_ms(timeline), delay) + BARRIER_ALLOWED_MS
 
 

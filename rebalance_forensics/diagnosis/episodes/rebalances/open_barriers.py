@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing, hearings
-from rebalance_forensics.diagnosis.group_settings import all_have_heard_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import all_have_heard_ms
 
 
 class OpenBarrier(Struct, frozen=True):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import PROBING_INTERVAL_MS, PROBING_REQUEST_MS, SAME_MOMENT_MS
+from rebalance_forensics.timeline.timeouts import PROBING, setting_ms
+from rebalance_forensics.timeline.windows import PROBING_REQUEST_MS, SAME_MOMENT_MS
 
 ROUNDS = 3
 
@@ -32,7 +32,7 @@ def endless_probing(timeline: Timeline) -> Probing | None:
     probing = _since_tasks_moved(timeline.rebalances)
     if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
         return None
-    interval = setting(timeline, "probing.rebalance.interval.ms", PROBING_INTERVAL_MS)
+    interval = setting_ms(timeline, PROBING)
     return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
 
 

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import quiet_ms
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.ownership.timeouts import timeouts_of
+from rebalance_forensics.timeline.timeouts import quiet_ms, shown_rebalance_ms
 
 _EXPIRED = ("rebalance-timeout", "revocation-timeout")
 
@@ -79,7 +78,7 @@ class RebalanceTimeouts(Struct, frozen=True):
 
     def timeout_ms(self, timeline: Timeline) -> int | None:
         """The rebalance timeout as a setting shows it, else the shortest time that the coordinator waited."""
-        known = [timeline.remembered(timeouts_of).rebalance.get(p) for p in self.participants]
+        known = [shown_rebalance_ms(timeline, p) for p in self.participants]
         waited = [one.waited_ms for one in self.found]
         return max((ms for ms in known if ms), default=None) or min((ms for ms in waited if ms), default=None)
 

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import session_timeout_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS, QUIET_MS
 
 

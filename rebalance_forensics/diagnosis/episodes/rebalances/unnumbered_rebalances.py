@@ -6,11 +6,11 @@ A Java client does, but of what is pasted only its word that the group rebalance
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.group_settings import heartbeat_interval_ms
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
 
 

@@ -10,13 +10,13 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
-from rebalance_forensics.diagnosis.group_settings import setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS, SCHEDULED_DELAY_MS
+from rebalance_forensics.timeline.timeouts import CONNECT_DELAY, setting_ms
+from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
 
 
 class WorkerRejoins(Struct, frozen=True):
@@ -60,7 +60,7 @@ def _is_heard(timeline: Timeline, request: Request) -> bool:
 
 def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
     """The work of a worker that left is handed over when scheduled.rebalance.max.delay.ms is over."""
-    delay = setting(timeline, "scheduled.rebalance.max.delay.ms", SCHEDULED_DELAY_MS)
+    delay = setting_ms(timeline, CONNECT_DELAY)
     born = born_with_the_group(timeline)
     moves = [m for m in timeline.moves(at - delay - CONFIG_NOTICED_MS, at - 1) if m.id not in born]
     return distinct_events(e for m in moves for e in m.events[:1])

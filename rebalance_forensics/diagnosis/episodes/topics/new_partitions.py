@@ -29,8 +29,8 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.session_timeouts import number_of
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)

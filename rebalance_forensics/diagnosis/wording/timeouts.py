@@ -1,0 +1,57 @@
+"""The timeouts of a group in words: what they are, what bounds them, and where an operator sets them."""
+
+from __future__ import annotations
+
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import (
+    DEFAULT_MS,
+    SESSION,
+    SESSION_BEFORE_3_0,
+    default_session_ms,
+    shown_session_ms,
+)
+
+_SET_BY_BROKERS = ("consumer", "share", "streams")
+
+
+def session_in_words(timeline: Timeline) -> str:
+    """session.timeout.ms as what follows `the session timeout is`: a default is called one, no log shows it in use."""
+    return timeline.remembered(_session_in_words)
+
+
+def _session_in_words(timeline: Timeline) -> str:
+    if shown := shown_session_ms(timeline):
+        return seconds(shown)
+    if default := timeline.remembered(default_session_ms):
+        return f"{seconds(default)} unless configured otherwise"
+    new, old = seconds(DEFAULT_MS[SESSION]), seconds(SESSION_BEFORE_3_0)
+    return f"not shown by these logs (Java clients: {new} by default, {old} before 3.0)"
+
+
+def session_setting(timeline: Timeline) -> str:
+    """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
+    if timeline.protocol in _SET_BY_BROKERS:
+        return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
+    return "session.timeout.ms"
+
+
+def least_session(timeline: Timeline) -> str:
+    """The broker's lower bound of the session timeout, with its default (GroupCoordinatorConfig)."""
+    if timeline.protocol in _SET_BY_BROKERS:
+        return f"group.{timeline.protocol}.min.session.timeout.ms, 45000 by default"
+    return "group.min.session.timeout.ms, 6000 by default"
+
+
+def session_ceiling(timeline: Timeline) -> str:
+    """The broker's upper bound of the session timeout (GroupCoordinatorConfig)."""
+    protocol = f"{timeline.protocol}." if timeline.protocol in _SET_BY_BROKERS else ""
+    return f"group.{protocol}max.session.timeout.ms"
+
+
+def session_limit(timeline: Timeline) -> str:
+    """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
+    shown = shown_session_ms(timeline)
+    if timeline.protocol in _SET_BY_BROKERS:
+        return f"its session timeout{f' ({seconds(shown)})' if shown else ''}"
+    return f"session.timeout.ms{f' ({shown} ms)' if shown else ''}"

@@ -1,0 +1,258 @@
+"""Every timeout of a group and of its members: what a line shows, else what Kafka sets by default.
+
+A value comes, in this order, from a line about that very member (its client, its coordinator, its own configuration),
+from any configuration that the group's logs print, and from the default of the client or the broker. `shown_…` stops
+before the default and answers None: what an operator reads is never a guess. All values are milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.events.membership import (
+    MemberDescribed,
+    MemberFailed,
+    MemberLeft,
+    MemberLoaded,
+    PollTimeoutExpired,
+)
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import Protocol
+from rebalance_forensics.timeline.releases import latest_release
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, NO_TIMEOUT_MS, PATIENCE_MS, QUIET_MS
+
+SESSION = "session.timeout.ms"
+POLL = "max.poll.interval.ms"
+HEARTBEAT = "heartbeat.interval.ms"
+REQUEST = "request.timeout.ms"
+REBALANCE = "rebalance.timeout.ms"
+CONNECT_DELAY = "scheduled.rebalance.max.delay.ms"
+PROBING = "probing.rebalance.interval.ms"
+INITIAL_DELAY = "group.initial.rebalance.delay.ms"
+LEAST_SESSION = "group.min.session.timeout.ms"
+OFFSETS_WRITE = "offsets.commit.timeout.ms"
+
+DEFAULT_MS: Mapping[str, int] = {
+    SESSION: 45_000,  # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
+    POLL: 300_000,  # ConsumerConfig, KIP-62
+    HEARTBEAT: 3_000,  # ConsumerConfig and DistributedConfig; other clients have the same or a little more
+    REQUEST: 30_000,  # ConsumerConfig from 2.0 (KIP-266); Connect workers wait 40 s (DistributedConfig)
+    REBALANCE: 60_000,  # DistributedConfig; a consumer's rebalance timeout is its max.poll.interval.ms
+    CONNECT_DELAY: 300_000,  # DistributedConfig, KIP-415
+    PROBING: 600_000,  # StreamsConfig, KIP-441
+    INITIAL_DELAY: 3_000,  # GroupCoordinatorConfig, KIP-134; the server.properties that Kafka ships sets 0
+    LEAST_SESSION: 6_000,  # GroupCoordinatorConfig
+    OFFSETS_WRITE: 5_000,  # GroupCoordinatorConfig: how long a coordinator waits for a write to be replicated
+}
+SESSION_BEFORE_3_0 = 10_000
+"""session.timeout.ms of Java consumers before 3.0, and of Connect workers of every release (DistributedConfig)."""
+LONGER_SESSIONS_SINCE = (3, 0)
+JOIN_LAPSE = 5_000
+"""A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
+_LONGEST = 19
+"""A number of more digits fits into no Java long."""
+
+
+Owner = tuple[Participant, str]
+"""A consumer: the participant it belongs to, and its client id."""
+
+
+class _Shown(Struct, frozen=True, kw_only=True):
+    """What the lines of a group show of its timeouts."""
+
+    own: Mapping[tuple[str, str], int]
+    """(client id, setting) -> its value, as that client prints its configuration."""
+    rebalance: Mapping[Participant, int]
+    """max.poll.interval.ms of a member as its coordinator logs it: its rebalance timeout (KIP-62)."""
+    anywhere: Mapping[str, frozenset[int]]
+    """Setting -> every value that a coordinator or a worker logs of a member."""
+    session: int | None
+    """session.timeout.ms as the coordinator logs it, else as a configuration shows it."""
+
+
+def number_of(value: str) -> int | None:
+    """The number that a setting holds; None for a word, and for digits that no long holds."""
+    return int(value) if value.isdecimal() and len(value) <= _LONGEST else None
+
+
+def session_of_events(events: Told, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
+    """session.timeout.ms as the coordinator logs it of a member that left or was loaded, else as it is configured."""
+    for event in reversed(events.telling(MemberLoaded, MemberLeft)):
+        assert isinstance(event, MemberLoaded | MemberLeft)
+        if event.session_timeout_ms is not None:
+            return event.session_timeout_ms
+    # From KIP-848 on the broker sets it: what a client prints is not used.
+    name = SESSION if _set_by_clients(protocol) else f"group.{protocol}.{SESSION}"
+    return number_of(settings.get(name, ""))
+
+
+def _set_by_clients(protocol: Protocol) -> bool:
+    return protocol in ("classic", "unknown")
+
+
+def shown_ms(timeline: Timeline, name: str) -> int | None:
+    """A setting as any configuration in the logs of the group shows it."""
+    return number_of(timeline.settings.get(name, ""))
+
+
+def setting_ms(timeline: Timeline, name: str) -> int:
+    """A setting as the logs show it, else its default."""
+    shown = shown_ms(timeline, name)
+    return DEFAULT_MS[name] if shown is None else shown
+
+
+def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
+    """Every value that a setting may have in this group, and whether a line shows it."""
+    if (shown := shown_ms(timeline, name)) is not None:
+        return ((shown, True),)
+    if logged := timeline.remembered(_shown).anywhere.get(name):
+        return tuple((value, True) for value in sorted(logged))
+    defaults = (DEFAULT_MS[name], SESSION_BEFORE_3_0) if name == SESSION else (DEFAULT_MS[name],)
+    return tuple((value, False) for value in defaults)
+
+
+def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
+    """Every value that a consumer of the group prints, for members need not be set alike; else the default."""
+    dumps = (dict(e.settings) for e in timeline.of(SettingsReported) if e.kind == "ConsumerConfig")
+    printed = frozenset(value for s in dumps if (value := number_of(s.get(name, ""))) is not None)
+    return printed or frozenset((DEFAULT_MS[name],))
+
+
+def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
+    """session.timeout.ms of the group, or of one member, where a log shows it."""
+    shown = timeline.remembered(_shown)
+    if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
+        return shown.own[owner[1], SESSION]
+    return shown.session or None
+
+
+def known_session_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms as a log shows it, else its default; None where that depends on the client."""
+    return shown_session_ms(timeline) or timeline.remembered(default_session_ms)
+
+
+def session_timeout_ms(timeline: Timeline) -> int:
+    """session.timeout.ms as a log shows it, else the longest default.
+
+    It bounds how far to look back: an older client may have been given a longer one than its own default.
+    """
+    return shown_session_ms(timeline) or DEFAULT_MS[SESSION]
+
+
+def default_session_ms(timeline: Timeline) -> int | None:
+    """session.timeout.ms where nobody set it: by protocol, kind of client, or the releases that the logs name."""
+    if len(timeline.protocols) > 1:
+        return None  # classic members had a timeout of their own
+    if not _set_by_clients(timeline.protocol):
+        return DEFAULT_MS[SESSION]
+    if timeline.kind == "connect":
+        return SESSION_BEFORE_3_0
+    releases = timeline.remembered(latest_release).values()
+    if not releases:
+        return None
+    old = all(release < LONGER_SESSIONS_SINCE for release in releases)
+    return SESSION_BEFORE_3_0 if old else DEFAULT_MS[SESSION]
+
+
+def shown_poll_ms(
+    timeline: Timeline, lines: Iterable[Event] = (), owner: Owner | None = None, *, any_member: bool = False
+) -> int | None:
+    """max.poll.interval.ms: what the lines of a departure show, else what is known of that member, else of the group.
+
+    `any_member` takes the longest that the coordinator logs of anybody where no configuration shows it.
+    """
+    lines = tuple(lines)
+    own = (e.limit_ms for e in lines if isinstance(e, PollTimeoutExpired))
+    logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft))
+    if (stated := next(filter(None, (*own, *logged)), None)) is not None:
+        return stated
+    shown = timeline.remembered(_shown)
+    if owner is not None:
+        if (owner[1], POLL) in shown.own:
+            return shown.own[owner[1], POLL]
+        if owner[0] in shown.rebalance:
+            return shown.rebalance[owner[0]]
+    longest = max(shown.rebalance.values(), default=None) if any_member else None
+    return shown_ms(timeline, POLL) or longest
+
+
+def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | None:
+    """The rebalance timeout of a member as its coordinator logs it."""
+    return timeline.remembered(_shown).rebalance.get(participant)
+
+
+def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
+    """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
+    shown = timeline.remembered(_shown)
+    if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
+        return shown.own[owner[1], HEARTBEAT]
+    return setting_ms(timeline, HEARTBEAT)
+
+
+def all_have_heard_ms(timeline: Timeline) -> int:
+    """How long it takes until every member knows of a rebalance: each hears of it at a heartbeat, one may be lost."""
+    return 3 * heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
+
+
+def together_ms(timeline: Timeline) -> int:
+    """Threads of one process that go together are evicted within a session timeout of each other."""
+    return max(DEFAULT_MS[SESSION], shown_session_ms(timeline) or 0)
+
+
+def patience_ms(timeline: Timeline) -> int:
+    """How long the logs must continue after a departure before its return can be called missing."""
+    return max(2 * session_timeout_ms(timeline), PATIENCE_MS)
+
+
+def quiet_ms(timeline: Timeline) -> int:
+    """How long a group must be quiet for a repetition to be a new incident (contract)."""
+    timeouts = [ms for name in (SESSION, POLL, REBALANCE) if (ms := shown_ms(timeline, name)) is not None]
+    return max(QUIET_MS, 3 * max((t for t in timeouts if t < NO_TIMEOUT_MS), default=0))
+
+
+def _shown(timeline: Timeline) -> _Shown:
+    own: dict[tuple[str, str], int] = {}
+    for dump in timeline.own.telling(SettingsReported):
+        settings = dict(dump.settings)
+        for name in (SESSION, POLL, HEARTBEAT):
+            if (value := number_of(settings.get(name, ""))) is not None:
+                own[settings.get("client.id", ""), name] = value
+    rebalance: dict[Participant, int] = {}
+    anywhere: dict[str, set[int]] = defaultdict(set)
+    for event in timeline.of(MemberDescribed, MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
+        for name, ms in _timeouts_in(event):
+            if ms:
+                anywhere[name].add(ms)
+    for event in timeline.own.telling(MemberLoaded, MemberLeft, MemberDescribed):
+        assert isinstance(event, MemberLoaded | MemberLeft | MemberDescribed)
+        participant = timeline.participants.of_member(event.member or "")
+        if participant is not None and event.rebalance_timeout_ms is not None and timeline.kind != "connect":
+            rebalance[participant] = event.rebalance_timeout_ms
+    return _Shown(
+        own=own,
+        rebalance=rebalance,
+        anywhere={name: frozenset(values) for name, values in anywhere.items()},
+        session=session_of_events(timeline.own, timeline.protocol, timeline.settings),
+    )
+
+
+def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
+    """What the coordinator logs of a member's own timeouts, or a worker of its delay."""
+    match event:
+        case MemberLoaded() | MemberLeft():
+            return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
+        case MemberDescribed():
+            return ((POLL, event.rebalance_timeout_ms),)
+        case WorkerAssigned():
+            return ((CONNECT_DELAY, event.delay_ms),)
+        case MemberFailed(why="session-expired"):
+            return ((SESSION, event.timeout_ms),)
+    return ()
