@@ -10,9 +10,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.process import VersionReported
-from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 
@@ -128,32 +126,3 @@ def latest_release(timeline: Timeline) -> dict[Participant, Release]:
         if spread is not None:
             found |= {participant: max(spread[1][:2], found.get(participant, ())) for participant in here}
     return found
-
-
-def logs_its_leaving(timeline: Timeline, participant: Participant) -> bool:
-    """Whether the client logs its LeaveGroup at INFO: from 2.1 on, which other lines tell where no version stands."""
-    if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
-        return False
-    told = timeline.remembered(latest_release).get(participant)
-    if told is not None:
-        return told >= (2, 1)
-    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
-        return True
-    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
-
-
-def may_lose_its_closing_lines(timeline: Timeline, participant: Participant) -> bool:
-    """Whether its logger may stop first: Connect ships with Log4j 2 from 4.0 on (KIP-653), applications choose."""
-    told = timeline.remembered(latest_release).get(participant)
-    return participant.kind != "worker" or told is None or told >= (4, 0)
-
-
-def logs_its_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
-    """Whether the client logs at INFO that its poll timeout expired.
-
-    It stands in the line about its LeaveGroup until 2.8; a static member sends none, and says so from 3.0 on.
-    """
-    if participant.instance_ids:
-        told = timeline.remembered(latest_release).get(participant)
-        return told is not None and told >= (3, 0)
-    return logs_its_leaving(timeline, participant)

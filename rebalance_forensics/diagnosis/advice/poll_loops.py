@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.timeline.clients import heartbeats_from_poll
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import number_of, shown_poll_ms
 
@@ -50,7 +50,7 @@ _WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_RE
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
     """Do less between two calls of poll(), or allow it more time."""
-    if all(polls_for_heartbeats(timeline, away.participant) for away in slow.absences):
+    if all(heartbeats_from_poll(timeline, away.participant) for away in slow.absences):
         return _POLL_MORE_OFTEN
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return _WITHOUT_POLL_TIMEOUT[slow.shown]

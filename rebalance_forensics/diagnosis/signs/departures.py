@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -19,9 +18,9 @@ from rebalance_forensics.diagnosis.signs.connections import all_given_up_unasked
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
+from rebalance_forensics.timeline.clients import logs_poll_timeout, shared_loop_lines
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.releases import logs_its_poll_timeout
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
 
@@ -37,14 +36,14 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
         return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
     if unasked := all_given_up_unasked(timeline, subject.absences):
         return Present(unasked)
-    if all_in_loops(timeline, subject.absences):
+    if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()  # KafkaJS has no poll timeout; whom its heartbeats leave is evicted before it expires
     needs: list[Need] = []
     looked_in: list[LookedIn] = []
     for absence in subject.absences:
         begin, end = absence.at - LEAVE_LOGGED_MS, absence.at + LEAVE_LOGGED_MS
         # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
-        told_it = logs_its_poll_timeout(timeline, absence.participant)
+        told_it = logs_poll_timeout(timeline, absence.participant)
         logs = covering(timeline.coverage.of(absence.participant), begin, end) if told_it else ()
         looked_in += looked(logs, begin, end)
         if not logs:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_between_records, all_in_loops
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import between_records_lines, shared_loop_lines
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
@@ -16,7 +16,7 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     """They have no separate thread for heartbeats: a slow handler and a pause look the same."""
     if any(a.back_at is None and not timeline.said_by(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
-    told = all_in_loops(timeline, subject.absences)
+    told = shared_loop_lines(timeline, [a.participant for a in subject.absences])
     return Present(told) if told else Unobservable()
 
 
@@ -27,5 +27,5 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
 def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Answer:
     """A handler that waits for something silences KafkaJS though its process runs; a pause is the rarer of the two."""
     back = bool(subject.absences) and all(a.back_at is not None for a in subject.absences)
-    told = all_between_records(timeline, subject.absences) if back else ()
+    told = between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
     return Present(told) if told else Unobservable()

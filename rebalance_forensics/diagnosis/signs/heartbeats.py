@@ -11,13 +11,11 @@ from rebalance_forensics.diagnosis.episodes.members.expulsions import (
     lost_unheard,
     unassigned_when_lost,
 )
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, loop_of, polls_for_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     is_static,
     lines_after,
     may_be_cut_short,
-    may_close_unheard,
     may_close_unlogged,
     only_its_log_breaks_off,
     only_its_log_ends,
@@ -43,12 +41,18 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.clients import (
+    closes_without_leave_group,
+    heartbeats_from_poll,
+    logs_leave_group,
+    shared_loop_line,
+    shared_loop_lines,
+)
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.releases import logs_its_leaving
 from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, names_no_member, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
@@ -82,7 +86,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
-    return logs_its_leaving(timeline, absence.participant) and not may_be_cut_short(timeline, absence)
+    return logs_leave_group(timeline, absence.participant) and not may_be_cut_short(timeline, absence)
 
 
 @sign(
@@ -109,7 +113,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         # it still goes by the member id that only the process before can know, or a client that sends its heartbeats
         # between records is told that it is unknown.
         alive = said_under_old_id(timeline, absence)
-        if not alive and loop_of(timeline, participant) is not None:
+        if not alive and shared_loop_line(timeline, participant) is not None:
             alive = _heartbeats_refused(timeline, absence)
         end = None
     if alive:
@@ -152,7 +156,7 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
 
     Before, whoever polls again commits first, whether its loop was slow or its process stood still.
     """
-    if any(polls_for_heartbeats(timeline, one) for one in subject.participants):
+    if any(heartbeats_from_poll(timeline, one) for one in subject.participants):
         return Unobservable()
     told = [e for a in subject.absences for e in a.told[:1]]
     commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
@@ -240,7 +244,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
         if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
             continue
         session = session_timeout_ms(timeline)
-        if loop_of(timeline, absence.participant) is not None:
+        if shared_loop_line(timeline, absence.participant) is not None:
             session = shown_session_ms(timeline) or SHORTEST_SESSION_MS
         joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded)
         said = timeline.said_by(absence.participant, Event)
@@ -257,7 +261,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
-    if not subject.absences or all_in_loops(timeline, subject.absences):
+    if not subject.absences or shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     for absence in subject.absences:
         if any(isinstance(e, MemberFailed) for e in absence.told) or timeline.protocol not in (
@@ -289,7 +293,7 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
     """Without its own log, an instance that was stopped and one that died cannot be told apart."""
-    silent = any(may_close_unheard(timeline, one) for one in subject.participants)
+    silent = any(closes_without_leave_group(timeline, one) for one in subject.participants)
     return Present() if silent else Absent()
 
 
@@ -357,7 +361,7 @@ def paused_or_cut_off(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="the coordinator evicted it for missing heartbeats", absent="")
 def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
-    if all_in_loops(timeline, subject.absences):
+    if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     told = tuple(e for a in subject.absences for e in a.told if isinstance(e, MemberFailed))
     return Present(told) if told else Unobservable()
@@ -369,12 +373,12 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
 
     Before 0.10.1 a slow loop is silence: nobody sends a LeaveGroup for it.
     """
-    if any(polls_for_heartbeats(timeline, one) for one in subject.participants):
+    if any(heartbeats_from_poll(timeline, one) for one in subject.participants):
         return Unobservable()
     for absence in subject.absences:
         unheard = all(d.why == "vanished" for d in absence.departures)
         polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
         alive = isinstance(log_continues(timeline, absence), Present)
-        if not (unheard and polls and alive) or logs_its_leaving(timeline, absence.participant):
+        if not (unheard and polls and alive) or logs_leave_group(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()

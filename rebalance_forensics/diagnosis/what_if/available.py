@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol
+from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
 COOPERATIVE = "cooperative rebalancing"
 STATIC = "static membership (group.instance.id)"
 KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"
-OTHER_CLIENTS = ("librdkafka/", "python/", "go/", "node/", "erlang/")
-"""Patterns of clients in other languages: each has protocols, releases and a poll loop of its own."""
 BUILT_IN = "org.apache.kafka.clients.consumer."
 NEEDS: dict[str, dict[Side, Release]] = {
     COOPERATIVE: {"client": (2, 4)},
@@ -37,7 +36,7 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
     if timeline.kind != "consumer" or timeline.protocol != "classic" or timeline.mode not in ("eager", "cooperative"):
         return None
     members = timeline.members()
-    if not members or not timeline.remembered(_every_client_is_java):
+    if not members or not timeline.remembered(every_client_is_java):
         return None
     static = [bool(who.instance_ids) for who in members]
     if any(static) != all(static):
@@ -45,13 +44,6 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
     if timeline.mode == "cooperative":
         return "cooperative, static" if all(static) else "cooperative"
     return "eager, static" if all(static) else "eager"
-
-
-def _every_client_is_java(timeline: Timeline) -> bool:
-    """Whether no line of another client is known; one that logs nothing is taken for what the others are."""
-    heard = timeline.participants
-    others = (e for e in timeline.own if e.speaker.role == "other" and e.pattern.startswith(OTHER_CLIENTS))
-    return all(heard.of_speaker(e) is None for e in others)
 
 
 def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternative]:

@@ -8,8 +8,8 @@ from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Abse
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.releases import logs_its_leaving
 
 VOLUNTARY = ("closed", "left")
 
@@ -68,7 +68,7 @@ def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
         return True
     gone = absence.start is None and absence.back_at is None
     alive = timeline.said_by(absence.participant, Event).first(absence.at + 1) is not None
-    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_its_leaving(
+    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_leave_group(
         timeline, absence.participant
     )
     return gone and not alive and unheard and bool(exception_before(timeline, absence))

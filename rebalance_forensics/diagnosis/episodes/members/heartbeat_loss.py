@@ -8,10 +8,9 @@ from itertools import islice
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
+from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.releases import logs_its_leaving, may_lose_its_closing_lines
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import WAKING_MS
@@ -69,22 +68,9 @@ def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
     return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
 
 
-def may_close_unheard(timeline: Timeline, participant: Participant) -> bool:
-    """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
-    return participant.kind == "instance" and not any(log.detailed for log in timeline.coverage.of(participant))
-
-
 def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
-    """A consumer before 2.1 whose log ends, or breaks off until its process starts anew.
-
-    It writes nothing at INFO when it closes (AbstractCoordinator).
-    """
-    if absence.participant.kind == "instance" or absence.stop is not None:
-        return False
-    if not absence.vanished:
-        return False
-    detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
-    return detailed and not logs_its_leaving(timeline, absence.participant)
+    """A consumer that logs no close, and whose log ends, or breaks off until its process starts anew."""
+    return absence.stop is None and absence.vanished and closes_unlogged(timeline, absence.participant)
 
 
 def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
@@ -97,14 +83,14 @@ def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
     end = timeline.coverage.ends(absence.participant)
     if end is None or timeline.coverage.end - absence.at < session_timeout_ms(timeline):
         return False
-    return end <= absence.at + WAKING_MS and logs_its_leaving(timeline, absence.participant)
+    return end <= absence.at + WAKING_MS and logs_leave_group(timeline, absence.participant)
 
 
 def only_its_log_breaks_off(timeline: Timeline, absence: Absence) -> bool:
     """Whether its log shows a new process and neither a close nor an expiry: the closing lines may be lost as well."""
     if not absence.vanished or absence.start is None or absence.stop is not None:
         return False
-    return not timeline.has_coordinator_log and may_lose_its_closing_lines(timeline, absence.participant)
+    return not timeline.has_coordinator_log and may_lose_closing_lines(timeline, absence.participant)
 
 
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:

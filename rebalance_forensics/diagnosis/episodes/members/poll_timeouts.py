@@ -9,13 +9,13 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loops import all_in_loops, has_no_poll_timeout
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import unreachable_before
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.timeline.clients import lacks_poll_timer, shared_loop_lines
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
@@ -76,9 +76,9 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
 
 
 def _silenced(timeline: Timeline, absence: Absence) -> Shown:
-    if all_in_loops(timeline, [absence]):
+    if shared_loop_lines(timeline, [absence.participant]):
         return "blocked"
-    return "too-late" if has_no_poll_timeout(timeline, absence.participant) else "silent"
+    return "too-late" if lacks_poll_timer(timeline, absence.participant) else "silent"
 
 
 def _left_and_came_back(timeline: Timeline, away: Absence) -> bool:

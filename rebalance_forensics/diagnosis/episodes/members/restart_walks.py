@@ -18,9 +18,9 @@ from rebalance_forensics.diagnosis.episodes.members.static_returns import static
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.releases import logs_its_leaving
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
@@ -192,7 +192,7 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
     one = absence.participant
     silent = all(d.why == "session-expired" for d in absence.departures)
     if _fell_silent(absence) and not silent:
-        silent = absence.start is not None and logs_its_leaving(timeline, one)
+        silent = absence.start is not None and logs_leave_group(timeline, one)
     return one.has_log and absence.stop is None and silent
 
 

@@ -6,14 +6,10 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
-    losses,
-    may_close_unheard,
-    may_close_unlogged,
-    only_its_log_ends,
-)
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, may_close_unlogged, only_its_log_ends
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts, successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.timeline.clients import closes_without_leave_group
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE_SCALING_MS
@@ -38,7 +34,7 @@ def removals_unheard(timeline: Timeline) -> list[Absence]:
     unheard = (
         a
         for a in losses(timeline)
-        if may_close_unheard(timeline, a.participant)
+        if closes_without_leave_group(timeline, a.participant)
         or may_close_unlogged(timeline, a)
         or only_its_log_ends(timeline, a)
     )

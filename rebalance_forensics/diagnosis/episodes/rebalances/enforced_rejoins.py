@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import JoinRequested, JoinSucceeded, RebalanceStarted
+from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -108,7 +109,7 @@ def _in_own_words(timeline: Timeline, request: Request) -> bool:
 
 def _by_java(event: Event) -> bool:
     """Other clients word their own reasons freely; only the Java client's are all known."""
-    return isinstance(event, JoinRequested) and event.pattern.startswith("consumer/")
+    return isinstance(event, JoinRequested) and is_java(event)
 
 
 def _is_kafkas(reason: str) -> bool:

@@ -19,6 +19,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
 )
 from rebalance_forensics.events.streams import SourceTopicsMissing
+from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -103,7 +104,7 @@ def _is_assignor_exception(event: Event) -> bool:
     if isinstance(event, JoinFailed):
         # "Rebalance failed." and the exception, in the words of 2.5 to 2.8. What other clients call a failed join, such
         # as kafka-python's NodeNotReadyError, is an error of theirs on the way to the coordinator.
-        by_java = event.pattern.startswith("consumer/")
+        by_java = is_java(event)
         return by_java and _is_foreign(event.error or "") and not event.fatal
     if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
         return False

@@ -21,7 +21,7 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.coverage import DETAILED
+from rebalance_forensics.timeline.clients import logs_joins
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -35,8 +35,6 @@ _ACTED = (
 )  # fmt: skip
 _ENDS = (*_ACTED, CoordinatorLost)
 """Whoever has no coordinator cannot join, however often it polls."""
-
-_JAVA, _JOINS_AT_DEBUG = "consumer/", "consumer/heartbeat-failed-in-0-9"
 
 
 class Hearing(Struct, frozen=True):
@@ -81,7 +79,7 @@ class Hearing(Struct, frozen=True):
 def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
     is_told = bool(timeline.said_by(participant, HeartbeatFailed, JoinRequested))
-    if not is_told or not _joins_are_logged(timeline, participant):
+    if not is_told or not logs_joins(timeline, participant):
         return
     told: list[Event] = []
     waits = False
@@ -94,17 +92,3 @@ def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
             told.append(event)
     if told:
         yield Hearing(participant, tuple(told), None)
-
-
-def _joins_are_logged(timeline: Timeline, participant: Participant) -> bool:
-    """Whether its log would show a JoinGroup: the Java client tells of both at INFO, most others warn of a rebalance.
-
-    A log of warnings repeats such a warning for each rebalance, hours apart, and never says that the member rejoined;
-    no more does the log of a Java client 0.9, which joins at DEBUG.
-    """
-    told = timeline.said_by(participant, HeartbeatFailed, JoinRequested)
-    if any(e.pattern == _JOINS_AT_DEBUG for e in told):
-        return bool(timeline.said_by(participant, JoinStarted))
-    return bool(timeline.said_by(participant, *_ACTED)) or any(
-        e.pattern.startswith(_JAVA) or e.level in DETAILED for e in told
-    )

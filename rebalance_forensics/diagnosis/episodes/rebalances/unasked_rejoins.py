@@ -15,6 +15,7 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     SyncFailed,
 )
+from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
@@ -64,4 +65,4 @@ def rejoined_unasked(timeline: Timeline) -> list[Rejoin]:
 def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceeded, now: JoinSucceeded) -> bool:
     same = before.member == now.member and place_name(before) == place_name(now)
     restarted = timeline.starts.of(participant).any_between(time_of(before), time_of(now))
-    return same and now.pattern.startswith("consumer/") and not restarted
+    return same and is_java(now) and not restarted

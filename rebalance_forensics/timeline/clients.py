@@ -1,0 +1,236 @@
+"""What each client does and logs: the one place that knows how clients differ.
+
+`CLIENTS` is the data: a profile for each client library, from its own source. The questions below it ("would it have
+logged that?", "does a slow record silence it?") are answered from the profile and from the release that the client
+prints. A rule that needs to know more of a client adds a field here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.process import ConsumerClosed, VersionReported
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.coverage import DETAILED
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.releases import Release, latest_release, release_range
+
+Heartbeats = Literal["own thread", "event loop", "between records"]
+"""Who sends heartbeats: a thread or goroutine of their own; the loop that the application shares, so that a blocking
+handler silences them; the loop that hands out records, so that none is sent before a handler returns."""
+
+
+class Client(Struct, frozen=True, kw_only=True):
+    """How one client library differs from the others, as far as a diagnosis depends on it."""
+
+    name: str
+    wording: str
+    """The folder of patterns/ with its messages."""
+    component: str | None = None
+    """The module that logs, where two clients share a folder."""
+    heartbeats: Heartbeats = "own thread"
+    poll_timer: bool = True
+    """Leaves the group when the application does not poll for max.poll.interval.ms."""
+
+
+CLIENTS = (
+    Client(name="Java", wording="consumer"),
+    Client(name="librdkafka", wording="librdkafka"),
+    # Sarama (consumer_group.go), franz-go (consumer_group.go) and kafka-go (consumergroup.go) heartbeat in a goroutine,
+    # however long a record takes.
+    Client(name="Sarama, franz-go, kafka-go", wording="go", poll_timer=False),
+    Client(name="KafkaJS", wording="node", heartbeats="between records", poll_timer=False),  # runner.js
+    # group_coordinator.py: a coroutine of the application's own event loop.
+    Client(name="aiokafka", wording="python", component="group_coordinator", heartbeats="event loop"),
+    Client(name="kafka-python", wording="python"),
+    Client(name="ruby-kafka", wording="ruby", heartbeats="event loop", poll_timer=False),  # consumer.rb
+    Client(name="brod", wording="erlang", poll_timer=False),
+)
+
+HEARTBEAT_THREAD_SINCE = (0, 10, 1)
+"""Java: before KIP-62 heartbeats were sent by poll(), and there was no poll timer."""
+LEAVE_LOGGED_SINCE = (2, 1)
+"""Java: AbstractCoordinator.maybeLeaveGroup logs its LeaveGroup at INFO."""
+STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)
+"""Java: a static member sends no LeaveGroup on a poll timeout, and logged nothing of it before."""
+CONNECT_LOG4J2_SINCE = (4, 0)
+"""Connect ships with Log4j 2 (KIP-653), whose shutdown hook may end the log before the worker has closed."""
+_JOINS_AT_DEBUG = "consumer/heartbeat-failed-in-0-9"
+_ACTED = (
+    JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
+    PollTimeoutExpired, ConsumerClosed,
+)  # fmt: skip
+
+
+def client_of(event: Event) -> Client | None:
+    """The client library that wrote a line; None for a broker, a framework and a process."""
+    folder = event.pattern.partition("/")[0]
+    for client in _BY_WORDING.get(folder, ()):
+        if client.component in (None, event.speaker.component):
+            return client
+    return None
+
+
+def _by_wording() -> dict[str, list[Client]]:
+    profiles: dict[str, list[Client]] = defaultdict(list)
+    for client in CLIENTS:
+        profiles[client.wording].append(client)
+    return profiles
+
+
+_BY_WORDING: Mapping[str, list[Client]] = _by_wording()
+
+
+def is_java(event: Event) -> bool:
+    """A line of Kafka's own consumer."""
+    return client_of(event) is _JAVA
+
+
+_JAVA = CLIENTS[0]
+
+
+def every_client_is_java(timeline: Timeline) -> bool:
+    """No line of another client library is known; a member that logs nothing is taken for what the others are."""
+    other = (e for e in timeline.own.by_clients if client_of(e) not in (None, _JAVA))
+    return all(timeline.participants.of_speaker(e) is None for e in other)
+
+
+def shared_loop_line(timeline: Timeline, participant: Participant) -> Event | None:
+    """A line that shows a client whose handlers hold up its heartbeats; None for a thread of their own."""
+    return timeline.remembered(_shared_loops).get(participant)
+
+
+def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
+    """Such a line of each of these participants; none if one of them has another client, or no log."""
+    if not timeline.remembered(_shared_loops):
+        return ()
+    lines = [shared_loop_line(timeline, participant) for participant in dict.fromkeys(participants)]
+    return tuple(line for line in lines if line is not None) if all(lines) else ()
+
+
+def between_records_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
+    """The same where no heartbeat of any of them is sent before its handler has returned."""
+    lines = shared_loop_lines(timeline, participants)
+    profiles = [client_of(line) for line in lines]
+    return lines if all(p is not None and p.heartbeats == "between records" for p in profiles) else ()
+
+
+def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
+    """A Java consumer before KIP-62: poll() sends its heartbeats, and it has no poll timer."""
+    return participant in timeline.remembered(_before_kip_62)
+
+
+def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
+    """A client that sends heartbeats however long a record takes, and never leaves for it."""
+    return participant in timeline.remembered(_without_poll_timer)
+
+
+def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
+    """The log at hand would show a LeaveGroup of this member.
+
+    The release that it prints decides; where it prints none, other lines of that age do.
+    """
+    if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
+        return False
+    release = timeline.remembered(latest_release).get(participant)
+    if release is not None:
+        return release >= LEAVE_LOGGED_SINCE
+    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+        return True
+    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
+
+
+def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
+    """The log at hand would show that the poll timeout of this member expired.
+
+    Until 2.8 it stands in the line about its LeaveGroup.
+    """
+    if participant.instance_ids:
+        return _release(timeline, participant) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
+    return logs_leave_group(timeline, participant)
+
+
+def logs_joins(timeline: Timeline, participant: Participant) -> bool:
+    """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone.
+
+    A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member rejoined;
+    no more does the log of a Java client 0.9, which joins at DEBUG.
+    """
+    notices = timeline.said_by(participant, HeartbeatFailed, JoinRequested)
+    if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
+        return bool(timeline.said_by(participant, JoinStarted))
+    return bool(timeline.said_by(participant, *_ACTED)) or any(is_java(e) or e.level in DETAILED for e in notices)
+
+
+def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:
+    """Its logger may stop before the client has closed: applications choose theirs, Connect ships with one."""
+    release = timeline.remembered(latest_release).get(participant)
+    return participant.kind != "worker" or release is None or release >= CONNECT_LOG4J2_SINCE
+
+
+def closes_without_leave_group(timeline: Timeline, participant: Participant) -> bool:
+    """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
+    return participant.kind == "instance" and not any(log.detailed for log in timeline.coverage.of(participant))
+
+
+def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
+    """A consumer before 2.1 writes nothing at INFO when it closes (AbstractCoordinator), though it logs at INFO."""
+    if participant.kind == "instance":
+        return False
+    detailed = any(log.detailed for log in timeline.coverage.of(participant))
+    return detailed and not logs_leave_group(timeline, participant)
+
+
+def _release(timeline: Timeline, participant: Participant) -> Release:
+    return timeline.remembered(latest_release).get(participant, ())
+
+
+def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
+    """The first line of each participant whose client sends heartbeats from a loop that handlers hold up."""
+    lines: dict[Participant | None, Event] = {}
+    for event in timeline.own.by_clients:
+        client = client_of(event)
+        if client is not None and client.heartbeats != "own thread":
+            lines.setdefault(timeline.participants.of_speaker(event), event)
+    return lines | timeline.remembered(_before_kip_62)
+
+
+def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
+    """What old Java consumers print of their release; one that was upgraded since is none any more."""
+    versions: dict[Participant, list[VersionReported]] = defaultdict(list)
+    for event in timeline.of(VersionReported) if timeline.kind == "consumer" else ():
+        if event.speaker.role != "broker" and event.product == "kafka":
+            for participant in timeline.participants.at_place(event):
+                versions[participant].append(event)
+    return {who: events[0] for who, events in versions.items() if all(map(_is_before_kip_62, events))}
+
+
+def _is_before_kip_62(event: VersionReported) -> bool:
+    spread = release_range(event.version)
+    return spread is not None and spread[1] < HEARTBEAT_THREAD_SINCE
+
+
+def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:
+    """Clients with a heartbeat thread and no poll timer: a slow record never ends their membership by itself."""
+    return {
+        timeline.participants.of_speaker(event)
+        for event in timeline.own.by_clients
+        if (client := client_of(event)) is not None and client.heartbeats == "own thread" and not client.poll_timer
+    }
