@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import Span, SpanKind, UnreadSpan
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.ownership.readings import Owner
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS
 
 LABELS: Mapping[str, str] = {
     "stuck": "did not call poll()",
@@ -27,15 +27,14 @@ def unable(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
     for departure in timeline.departures.of(participant):
         yield from _before(timeline, participant, departure)
-    for rebalance in timeline.remembered(_held_up).get(participant, ()):
-        joined = rebalance.joined_at[participant]
-        late = (joined - rebalance.started_at) / 1000
+    for join in late_joins(timeline).get(participant, ()):
+        begin = join.rebalance.started_at
         yield Span(
-            started_at=rebalance.started_at,
-            ended_at=joined,
+            started_at=begin,
+            ended_at=join.joined_at,
             kind="holding-up",
-            label=f"joined {late:.1f} s after the rebalance began",
-            generation=rebalance.generation,
+            label=f"joined {(join.joined_at - begin) / 1000:.1f} s after the rebalance began",
+            generation=join.rebalance.generation,
         )
 
 
@@ -78,16 +77,4 @@ def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
     found: dict[str, list[UnreadSpan]] = defaultdict(list)
     for gap in ownership_of(timeline).spans:
         found[gap.client_id or ""].append(gap)
-    return found
-
-
-def _held_up(timeline: Timeline) -> dict[Participant, list[Rebalance]]:
-    """Whoever joined last, longer after the rebalance began than a polling member needs; a newcomer is not awaited."""
-    found: dict[Participant, list[Rebalance]] = defaultdict(list)
-    for rebalance in timeline.rebalances:
-        last = max(rebalance.joined_at, key=lambda one: rebalance.joined_at[one], default=None)
-        if last is not None and rebalance.joined_at[last] - rebalance.started_at > BARRIER_MS:
-            came = timeline.arrivals.of(last).any_between(rebalance.started_at, rebalance.joined_at[last] + ARRIVED_MS)
-            if not came:
-                found[last].append(rebalance)
     return found

@@ -8,6 +8,7 @@ from operator import itemgetter
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, StoodStill, Went, began
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.join_barriers import late_join
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import AFTERMATH_MS, BARRIER_MS, MOMENTS_BEFORE_MS
@@ -69,14 +70,11 @@ def _last_words(timeline: Timeline, departure: Departure) -> int:
 
 
 def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[StoodStill]:
-    """Whoever joined last, long after a rebalance began, was stuck in a batch."""
+    """Members that joined long after a rebalance began were stuck in a batch."""
     for rebalance in rebalances if timeline.mode == "eager" else ():
-        last = max(rebalance.joined_at, key=lambda who: rebalance.joined_at[who], default=None)
-        if last is None or last.name in known:
-            continue
-        if rebalance.joined_at[last] - rebalance.started_at > BARRIER_MS:
-            begin, end = rebalance.started_at, rebalance.joined_at[last]
-            yield StoodStill(member=last.name, begin=begin, end=end, how="stuck")
+        late = late_join(timeline, rebalance)
+        if late is not None and late.participant.name not in known:
+            yield StoodStill(member=late.participant.name, begin=rebalance.started_at, end=late.joined_at, how="stuck")
 
 
 def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSequence | None:

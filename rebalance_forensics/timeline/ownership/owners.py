@@ -16,10 +16,10 @@ from operator import attrgetter
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
 from rebalance_forensics.timeline.ownership.consumers import Consumers
 from rebalance_forensics.timeline.ownership.knowledge import knowledge_of, printed_generations
@@ -28,9 +28,8 @@ from rebalance_forensics.timeline.ownership.readings import Owner, PartitionRead
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
 from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
 from rebalance_forensics.timeline.time_index import InTime, Lasting
-from rebalance_forensics.timeline.windows import BARRIER_MS, CLOCK_SLACK_MS
 
-LateJoins = Mapping[Participant, tuple[tuple[int, int], ...]]
+LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 
 
 class Ownership(Struct, frozen=True, kw_only=True):
@@ -87,7 +86,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     end = max(timeline.coverage.end, timeline.last)
     consumers = Consumers(timeline, timeline.own.telling(*unit))
     ledger = OwnershipReplay(timeline, LossJudge(timeline), unit, consumers).run()
-    late = _late(timeline)
+    late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member may have been reading
     telling, printed = frozenset(consumers.telling), printed_generations(timeline)
     unprinted = InTime([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
     untold = ((owner, _heard_until(timeline, telling, unprinted, owner)) for owner in ledger.owned)
@@ -121,33 +120,14 @@ def _heard_until(
     return later.started_at if later is not None else None
 
 
-def _late(timeline: Timeline) -> LateJoins:
-    """Whoever kept a rebalance open, the last to join it; a cooperative member may as well have been reading.
-
-    A member that was started meanwhile, or joined when the generation stood, kept nobody waiting; nor does one that has
-    to wait itself, until another broker coordinates the group.
-    """
-    found: dict[Participant, tuple[tuple[int, int], ...]] = {}
-    moved = timeline.of(GroupLoaded)
-    for rebalance in timeline.rebalances if timeline.mode == "eager" else ():
-        begin, closed = rebalance.started_at, rebalance.stabilized_at
-        last = max(rebalance.joined_at, key=lambda participant: rebalance.joined_at[participant], default=None)
-        if last is None or rebalance.joined_at[last] - begin <= BARRIER_MS:
-            continue
-        joined = rebalance.joined_at[last]
-        in_time = closed is None or joined <= closed + CLOCK_SLACK_MS
-        if in_time and not moved.any_between(begin, joined) and not timeline.starts.of(last).any_between(begin, joined):
-            found[last] = (*found.get(last, ()), (begin, joined))
-    return found
-
-
 def _awake(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
     """A reading without the times in which its owner kept a whole rebalance waiting: it did not poll meanwhile."""
     begin = reading.begin
-    for since, until in late.get(reading.participant, ()):
+    for join in late.get(reading.participant, ()):
+        since = join.rebalance.started_at
         if begin < since < reading.end:
             yield replace(reading, begin=begin, end=since, why="stuck", certain=False, earliest=begin)
-            begin = min(until, reading.end)
+            begin = min(join.joined_at, reading.end)
     if begin < reading.end or begin == reading.begin:
         yield replace(reading, begin=begin)
 

@@ -21,6 +21,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.join_barriers import last_to_rejoin
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.timeouts import INITIAL_DELAY, all_have_heard_ms, heartbeat_interval_ms, setting_ms
 from rebalance_forensics.timeline.windows import (
@@ -104,22 +105,18 @@ def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Particip
 
 
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """Whoever's JoinGroup came last, well after everybody else's, and that was a member already."""
+    """The member whose JoinGroup ended the barrier, well after everybody else's."""
+    last, end, begin = last_to_rejoin(timeline, rebalance), barrier_end(rebalance), rebalance.started_at
+    if last is not None and last[1] - begin > BARRIER_ALLOWED_MS and end - last[1] < LAST_JOIN_MS:
+        return [last[0]]
+    return _without_a_log(timeline, rebalance)
+
+
+def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
+    """When every log shows an early join, the barrier waited for the only member without a log."""
     reach = all_have_heard_ms(timeline) - 1
     near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
     newcomers = {a.participant for a in near if a.first}
-    joins = sorted(
-        (at, participant.name, participant)
-        for participant, at in rebalance.joined_at.items()
-        if participant not in newcomers
-    )
-    end, begin = barrier_end(rebalance), rebalance.started_at
-    late = [participant for at, _, participant in joins if at - begin > BARRIER_ALLOWED_MS and end - at < LAST_JOIN_MS]
-    return late[-1:] if late else _without_a_log(timeline, rebalance, newcomers)
-
-
-def _without_a_log(timeline: Timeline, rebalance: Rebalance, newcomers: set[Participant]) -> list[Participant]:
-    """When every log shows an early join, the only member without a log is the one waited for."""
     members = [a for a in timeline.members() if a not in rebalance.joined_at and a not in newcomers and not a.has_log]
     return members if len(members) == 1 and rebalance.joined_at else []
 
