@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.layouts.json_field_names import host_in, instant_in, leaves_of, text_in
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
@@ -63,7 +63,7 @@ class TaggedObject(Struct, frozen=True, kw_only=True):
 def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
     """The log line that an object contains, with its time and host; None where there is none."""
     leaves = leaves_of(fields)
-    text = text_in(leaves, begins_record)
+    text = text_in(leaves, layouts.begins_record)
     if text is None:
         return None
     return (

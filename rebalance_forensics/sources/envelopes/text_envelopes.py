@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.files.hosts import host_of
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
@@ -39,7 +39,7 @@ class TextEnvelope(Struct, frozen=True, kw_only=True):
             return None
         parts = match.groupdict()
         text = parts["text"] or ""
-        if self.only_headers and not begins_record(text):
+        if self.only_headers and not layouts.begins_record(text):
             return None
         path = parts.get("path")
         return (

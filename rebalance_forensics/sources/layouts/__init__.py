@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from msgspec import convert
 
-from rebalance_forensics.sources.layouts.base import Layout, Parsed
+from rebalance_forensics.sources.layouts.base import FALLBACK, Layout, Parsed
 from rebalance_forensics.sources.layouts.definitions import (
     Definition,
     Expression,
@@ -22,8 +22,12 @@ from rebalance_forensics.sources.layouts.definitions import (
     definitions_in,
     in_code,
 )
-from rebalance_forensics.sources.layouts.header_remainder import out_of_angle_brackets, without_heading
-from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
+from rebalance_forensics.sources.layouts.header_remainder import (
+    begins_as_kafka_does,
+    out_of_angle_brackets,
+    without_heading,
+)
+from rebalance_forensics.sources.layouts.json_layouts import JsonLayout, ObjectLayout
 from rebalance_forensics.sources.layouts.kafkajs import with_kafkajs_facts
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
 from rebalance_forensics.sources.layouts.text_layouts import TextLayout
@@ -73,6 +77,36 @@ def by_name() -> Mapping[str, Layout]:
 def header_layout(line: str) -> str | None:
     """The layout in which this line starts a record."""
     return next((name for name, layout in by_name().items() if layout.is_header(line)), None)
+
+
+def is_json(name: str) -> bool:
+    """Whether the records of this layout are JSON objects."""
+    return isinstance(by_name().get(name), ObjectLayout)
+
+
+def begins_record(text: str) -> bool:
+    """Whether a record surely begins with this text, which proves that what stands in front of it is an envelope."""
+    return not _continues_record(text) and _is_record(header_layout(text), text)
+
+
+def begins_record_in(name: str | None, text: str) -> bool:
+    """Whether a record surely begins with this text, whose header is of this layout, or of none."""
+    return not _continues_record(text) and _is_record(name, text)
+
+
+def _continues_record(text: str) -> bool:
+    # Asked first, for most lines of a config dump or a trace, and of a message in several lines, are known by this.
+    return text[:1] in (" ", "\t", "") or begins_as_kafka_does(text)
+
+
+def _is_record(name: str | None, text: str) -> bool:
+    if name is None:
+        return False
+    layout = by_name()[name]
+    if layout.rank < FALLBACK:
+        return True
+    parsed = layout.parse(text)
+    return parsed is not None and parsed.stamp is not None and parsed.level is not None
 
 
 def end_of_time(line: str) -> int:

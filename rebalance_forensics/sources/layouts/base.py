@@ -106,6 +106,17 @@ class Layout(Protocol):
         ...
 
 
+# What the rank of a layout says, beyond who is asked first.
+NOT_AN_ENVELOPE = range(60)
+"""What looks like a header of such a layout cannot be what an envelope puts in front of a line."""
+OWN_HEADER = range(65)
+"""From 65 on layouts also claim lines with what a collector put in front of them."""
+UNTIMED = range(80, 90)
+"""A level or Kafka's own prefix begins the record: there is no time."""
+FALLBACK = 80
+"""From this rank on layouts have no header of their own: what they read begins a record when it has a level."""
+
+
 @lru_cache(maxsize=256)
 def level_of(word: str | None) -> str | None:
     """A level in Kafka's own words: INFO, WARN, ERROR, FATAL, DEBUG, TRACE."""

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from rebalance_forensics.sources import envelopes, layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.envelopes.colours import is_coloured, without_colours
-from rebalance_forensics.sources.envelopes.content import begins_record, begins_record_of
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 
@@ -30,9 +29,9 @@ def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed]
 
 
 def _settle(line: Line, layout: str | None) -> Line:
-    """Decide what a JSON object is: a record by itself, or the wrapping of a text.
+    """Decide what a JSON object is: a record by itself, or the envelope of a text.
 
-    Shippers add a level to every line, those that continue a record too: in a file of text records a level alone
+    Shippers add a level to every line, also to those that continue a record: in a file of text records a level alone
     makes no record.
     """
     fields = line.fields
@@ -40,12 +39,10 @@ def _settle(line: Line, layout: str | None) -> Line:
         return line
     line = replace(line, text=without_colours(line.text))
     expected = layouts.by_name().get(layout) if layout else None
-    if line.text and ((expected and expected.is_header(line.text)) or begins_record(line.text)):
+    if line.text and ((expected and expected.is_header(line.text)) or layouts.begins_record(line.text)):
         return replace(line, fields=None)
     found = parse_fields(fields)
-    in_text = (
-        layout is not None and layout in layouts.by_name() and not hasattr(layouts.by_name()[layout], "parse_fields")
-    )
+    in_text = layout is not None and layout in layouts.by_name() and not layouts.is_json(layout)
     if found and found[1].message and (found[1].logger or found[1].level) and not (in_text and found[0] == _ANY_OBJECT):
         return line
     return replace(line, fields=None)
@@ -68,10 +65,10 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
             return inside
     if line.fields is not None or (line.text.startswith("{") and object_of(line.text) is not None):
         inside = _peel(line, "json-text", layout)
-        return inside if inside and inside[0].fields is None and begins_record(inside[0].text) else None
+        return inside if inside and inside[0].fields is None and layouts.begins_record(inside[0].text) else None
     own = layouts.header_layout(line.text)
     dated = own == _DATED
-    if not dated and begins_record_of(own, line.text):
+    if not dated and layouts.begins_record_in(own, line.text):
         return None
     for name, envelope in envelopes.by_name().items():
         if (
@@ -107,7 +104,7 @@ def _convincing(line: Line, depth: int = 1, *, surely: bool) -> bool:
 
 def _is_sure(text: str) -> bool:
     found = layouts.parse(text)
-    return found is not None and (found[1].stamp is not None or begins_record(text))
+    return found is not None and (found[1].stamp is not None or layouts.begins_record(text))
 
 
 def _chain_step(line: Line, name: str, layout: str | None) -> list[Line]:

@@ -15,7 +15,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.files.hosts import host_of
 from rebalance_forensics.sources.files.walk import InputFile
-from rebalance_forensics.sources.layouts.base import Layout
+from rebalance_forensics.sources.layouts.base import UNTIMED, Layout
 from rebalance_forensics.sources.lines import suffixes
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles import dates
@@ -26,10 +26,6 @@ from rebalance_forensics.sources.profiles.sample import Sample, Sampled, has_lin
 from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger
 from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.timestamps import DateOrder
-
-# The ranks of layouts without a time.
-_UNTIMED = range(80, 90)
-
 
 # So many of a shipper's records are lines that it could not take apart.
 _WITHOUT_HOST = 0.1
@@ -262,7 +258,7 @@ def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
 
 def _in_json(seen: Counter[str]) -> bool:
     """Whether the commonest layout writes JSON objects."""
-    return bool(seen) and seen.most_common(1)[0][0].startswith("json-")
+    return bool(seen) and layouts.is_json(seen.most_common(1)[0][0])
 
 
 def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
@@ -275,7 +271,7 @@ def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, 
         start
         for layout in seen
         for start in layout.starts
-        if layout.rank in _UNTIMED or any(line.startswith(start) for line in raw)
+        if layout.rank in UNTIMED or any(line.startswith(start) for line in raw)
     )
     if sum(line.startswith(tuple(used)) for line in raw) < len(raw):
         return ()

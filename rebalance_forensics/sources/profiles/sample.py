@@ -18,7 +18,7 @@ from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.files.containers import UNREADABLE
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.files.walk import InputFile
-from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.base import OWN_HEADER, Parsed
 from rebalance_forensics.sources.lines.cut_lines import cut_column
 from rebalance_forensics.sources.lines.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.lines.text import text_of
@@ -33,8 +33,6 @@ _HEAD_LINES = 1500
 _LATE_RECORDS = 30
 # Lines looked at for each record asked for: config dumps are long.
 _MOST_LINES = 4
-# Layouts from this rank on take lines that others wrote.
-_SURE = 65
 _BLANK = ("", " ", "\t")
 _PASTED = ("indented",)
 _TIMES_IN_FRONT = "timestamp-prefix"
@@ -143,7 +141,7 @@ def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
     in an entry of its own; those do not count while others do.
     """
     known = layouts.by_name()
-    sure = [line for line in lines if line.parsed and (known[line.layout].rank < _SURE or line.parsed.level)]
+    sure = [line for line in lines if line.parsed and (known[line.layout].rank in OWN_HEADER or line.parsed.level)]
     begun = [line for line in sure if line.parsed and line.parsed.message[:1] not in _BLANK]
     usual = Counter((line.line.envelopes, line.layout) for line in begun or sure).most_common(1)
     return usual[0][0] if usual else ((), None)

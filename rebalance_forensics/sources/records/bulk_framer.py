@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.envelopes.content import begins_record
 from rebalance_forensics.sources.lines.blocks import Block
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.line_starts import LineStarts
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.line_framer import long_line
+from rebalance_forensics.sources.records.profiled_peeler import DATED
 from rebalance_forensics.sources.records.record_builder import MAX_BYTES, MAX_LINES, Batch, Framed, in_batches
 
 Relevant = Callable[[bytes], Sequence[int]]
 
 _NEWLINE = 0x0A
 _SEPARATOR = 0x1E
-# No line that continues another begins with a date and a time: such a line need not be parsed to be told.
-_DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _PROBES = 16
 _HEADER_BYTES = 4096
 """No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB."""
@@ -93,7 +90,7 @@ class BulkFramer:
 
     def _is_header(self, data: bytes, at: int, stop: int) -> bool:
         """Whether a record starts with this line, in the file's layout or in any other."""
-        if _DATED.match(data, at):
+        if DATED.match(data, at):
             return True
         if at == stop or data[at] not in _may_begin():
             return False
@@ -103,7 +100,7 @@ class BulkFramer:
             known = layouts.by_name()
             if any(name in known and known[name].is_header(text) for name in names):
                 return True
-        return begins_record(text)
+        return layouts.begins_record(text)
 
     def _last_header(self, data: bytes, stop: int) -> int:
         """Where the last record before a place starts; that place when there is none in reach."""
@@ -206,7 +203,7 @@ class BulkFramer:
             if hit >= stop:
                 return
             at = data.rfind(b"\n", done, hit) + 1
-            start = at if at and _DATED.match(data, at) else self._record_start(data, hit, done)
+            start = at if at and DATED.match(data, at) else self._record_start(data, hit, done)
             if start >= owned:
                 return
             near = start - counted < _NEAR
@@ -214,14 +211,14 @@ class BulkFramer:
             counted = start
             behind = data.find(b"\n", start) + 1 or len(data)
             framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
-            alone = behind < stop and _DATED.match(data, behind)
+            alone = behind < stop and DATED.match(data, behind)
             done = behind if alone else self._complete(framed, data, start, stop)
             yield framed
 
     def _record_start(self, data: bytes, hit: int, lowest: int) -> int:
         """The header of the record around a hit."""
         at = data.rfind(b"\n", lowest, hit) + 1 or lowest
-        if at == lowest or _DATED.match(data, at):
+        if at == lowest or DATED.match(data, at):
             return at
         stop = data.find(b"\n", hit) + 1 or len(data)
         while at > lowest and not self._is_header(data, at, stop):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.envelopes.content import begins_record
-from rebalance_forensics.sources.layouts.base import Layout
+from rebalance_forensics.sources.layouts.base import NOT_AN_ENVELOPE, Layout
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.profile import FileProfile
 
+# No line that continues a record begins with a date and a time: such a line is a header without being parsed.
+DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _BLANK = ("", " ", "\t")
-_TRUSTED = 60
-"""A header of a layout below this rank cannot be an envelope's."""
 
 
 class Peeler:
@@ -21,7 +22,7 @@ class Peeler:
         known = layouts.by_name()
         self._chain, self._layout = profile.envelopes, profile.layout
         self._expected: tuple[Layout, ...] = tuple(known[name] for name in profile.layouts if name in known)
-        self._trusted = tuple(layout for layout in self._expected if layout.rank < _TRUSTED)
+        self._trusted = tuple(layout for layout in self._expected if layout.rank in NOT_AN_ENVELOPE)
         self._seen: dict[str, set[str]] = {}
 
     def opened(self, raw: Line) -> list[Line]:
@@ -51,9 +52,9 @@ class Peeler:
     def _begins(self, line: Line) -> bool:
         """Whether a record starts in a layout that the sample did not show: surely, or as others of its host did."""
         if line.host is None:
-            return begins_record(line.text)
+            return layouts.begins_record(line.text)
         seen = self._seen.setdefault(line.host, set())
-        if begins_record(line.text):
+        if layouts.begins_record(line.text):
             seen.add(layouts.header_layout(line.text) or layouts.UNKNOWN)
             return True
         return bool(seen) and layouts.header_layout(line.text) in seen

@@ -17,13 +17,12 @@ from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger, fit, has_form_of, is_severed
-from rebalance_forensics.sources.records.profiled_peeler import Peeler
+from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
 
 _LINE_BYTES = 64 << 10
 _LOOKED_AT = 200
 """Lines before the end of a file among which its last header is sought."""
 _ENDS_WITH_LOGGER = re.compile(rb" \([\w$./-]+\)\s*\Z")
-_DATED = re.compile(rb"\[?(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class Seam:
 
     def begins(self, raw: bytes) -> bool:
         """Whether a record starts with a line, as the framers see it."""
-        if not self.profile.envelopes and _DATED.match(raw):
+        if not self.profile.envelopes and DATED.match(raw):
             return True
         return any(self._peeler.starts(line) for line in self._peeler.opened(_line(raw)))
 
