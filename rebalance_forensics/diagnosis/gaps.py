@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.records import LEFT_OUT, EpochMs, elapsed, is_timed
+from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -35,6 +36,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         *_warnings_only(timeline, incidents),
         *_begins_late(timeline, incidents),
         *_ends_early(timeline, incidents),
+        *_clocks_in_doubt(timeline),
         *_unknown_zones(timeline),
         *_no_times(timeline),
         *_coarse_times(timeline),
@@ -356,8 +358,28 @@ def _cut_lines(timeline: Timeline) -> list[Gap]:
     ]
 
 
+_WHY_IN_DOUBT: dict[Doubt, str] = {
+    "start-times": "do not match the start times printed in its lines (Kafka startTimeMs), in any time zone",
+    "facts": "are further from the coordinator's than any time zone, though both log the same generations",
+}
+
+
+def _clocks_in_doubt(timeline: Timeline) -> list[Gap]:
+    """Logs whose lines contradict their own times: replayed, restored, or written by a clock that was set."""
+    return [
+        Gap(
+            what=f"The times in {path} {_WHY_IN_DOUBT[doubt]}.",
+            started_at=None,
+            ended_at=None,
+            consequence="They are taken as printed and may not match the other files. Check the clock of its host, and "
+            "whether a collector set the times; --tz HOST=ZONE sets a zone.",
+        )
+        for doubt, path in sorted({(c.doubt, c.path) for c in timeline.clocks if c.doubt is not None})
+    ]
+
+
 def _unknown_zones(timeline: Timeline) -> list[Gap]:
-    unknown = [c for c in timeline.clocks if c.zone is None]
+    unknown = [c for c in timeline.clocks if c.zone is None and c.doubt is None]
     if not unknown or all(c.zone is None for c in timeline.clocks):
         return []
     paths = sorted({c.path for c in unknown})

@@ -32,6 +32,16 @@ class ClientHeldTwice(Event, frozen=True, kw_only=True):
     """
 
 
+class GrouplessClientReported(Event, frozen=True, kw_only=True):
+    """A process makes or closes an AdminClient or a producer, which is a member of no group.
+
+    Its version and start time follow in the lines of AppInfoParser, which do not name the client.
+    """
+
+    kind: Literal["AdminClient", "Producer"]
+    phase: Literal["made", "closed"]
+
+
 class ClusterReported(Event, frozen=True, kw_only=True):
     """Says "Cluster ID: …": which cluster a client is connected to."""
 

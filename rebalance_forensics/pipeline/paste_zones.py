@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUARTER_HOUR_MS
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS
 
 MOST_BYTES = 1 << 18
 """A longer file was not put together by hand; nor is it held as a whole for this."""

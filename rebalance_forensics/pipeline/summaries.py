@@ -131,7 +131,7 @@ def _onto(clock: FileClock | None) -> Callable[[EpochMs | None], EpochMs | None]
     """Moves a file's times onto the common clock."""
 
     def moved(at: EpochMs | None) -> EpochMs | None:
-        return at if at is None or clock is None else EpochMs(at - clock.shift_ms)
+        return at if at is None or clock is None else clock.on_group_clock(at)
 
     return moved
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from types import MappingProxyType
 
 from rebalance_forensics.events.base import Event
@@ -15,11 +16,13 @@ from rebalance_forensics.timeline.clocks.writing_order import with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import Told, distinct
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
+from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.roles import with_brokers, with_roles
 from rebalance_forensics.timeline.unnamed_clients import UnnamedClients
 from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup, unnamed_groups
+from rebalance_forensics.utc_offsets import offset_at
 
 
 class Surroundings:
@@ -32,7 +35,8 @@ class Surroundings:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """How far each log of the cluster was read, on its own clock."""
-        shared = with_brokers(with_roles(tuple(events), ()))
+        (known,) = without_copies(tuple(events))
+        shared = with_brokers(with_roles(known, ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)
         self._beside: dict[str, list[Event]] = defaultdict(list)
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
@@ -55,7 +59,7 @@ class Surroundings:
         self.witnesses = tuple(_witnesses(common))
         """Of each broker's log the lines that tell its clock."""
         self._brokers = with_times(common)
-        self._on_clock: dict[tuple[tuple[Place, int], ...], Told] = {}
+        self._on_clock: dict[tuple[tuple[Place, FileClock], ...], Told] = {}
 
     def _note_client(self, event: Event) -> None:
         self._unnamed.hear(event)
@@ -103,8 +107,7 @@ class Surroundings:
 
     def brokers(self, clocks: Mapping[Place, FileClock]) -> Told:
         """What brokers said to nobody in particular, on the clock of a group."""
-        shifts = {place_of(e): clocks[place_of(e)].shift_ms for e in self.witnesses}
-        key = tuple(shifts.items())
+        key = tuple({place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
         if key not in self._on_clock:
             self._on_clock[key] = Told(on_one_clock(self._brokers, dict(clocks)))
         return self._on_clock[key]
@@ -135,6 +138,6 @@ def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
         by_place[place_of(event)].append(event)
     for told in by_place.values():
         yield min(told, key=lambda e: (e.at is None, e.zoned))
-        starts = [e for e in told if isinstance(e, StartTimeReported) and e.at is not None]
-        if starts:
-            yield min(starts, key=lambda e: abs((e.at or 0) - e.start_time_ms))
+        starts = (e for e in told if isinstance(e, StartTimeReported) and e.at is not None)
+        for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):
+            yield next(of_one_offset)

@@ -248,10 +248,12 @@ def _on_the_clock(
     found: dict[Place, tuple[int, int]] = {}
     for place in places:
         if place in logs and not logs[place].excerpt:
-            shift = clocks[place].shift_ms if place in clocks else 0
             first, last, _ = logs[place]
             if first is not None and last is not None:
-                found[place] = first - shift, last - shift
+                clock = clocks.get(place)
+                found[place] = (
+                    (first, last) if clock is None else (clock.on_group_clock(first), clock.on_group_clock(last))
+                )
     return found
 
 

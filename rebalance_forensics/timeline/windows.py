@@ -357,12 +357,12 @@ DRAWN_AROUND_MS = 60_000
 """What brokers say this long around a rebalance is drawn where they say more than can be shown."""
 
 # Clocks
-QUARTER_HOUR_MS = 15 * 60 * 1000
-"""Time zones lie quarters of an hour apart."""
+FARTHEST_CLOCK_MS = 14 * 60 * 60 * 1000
+"""No zone is further from UTC (Kiribati): what seems further apart is of another time, and no clock."""
 SMALLEST_SKEW_MS = 400
 """Below this a difference may as well be the network or a busy process; it is shown, not applied."""
 LARGEST_SKEW_MS = 10 * 60 * 1000
-"""Beyond this a difference is a zone, not a clock that is off."""
+"""A clock that only a generation number shows is off by no more: further apart, the number is of another group."""
 RESTART_NOT_SKEW_MS = 5_000
 """A difference beyond this that only restarts of static members tell is the time between them, not of clocks."""
 A_SECOND_MS = 1_000

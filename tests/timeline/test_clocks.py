@@ -2,16 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_enforced_rebalance import joined_again
-from tests.kafka_words import generation_of, member_id
+from tests.kafka_words import CONSUMER, generation_of, member_id
 from tests.story import Story, ms
 
 
@@ -132,3 +134,98 @@ def test_the_zone_of_local_times_is_read_from_a_start_time_in_epoch_ms(tmp_path:
     assert {i.path: i.zone for i in report.inputs}["c-1/app.log"] == "+02:00"
     (generation,) = report.groups[0].generations
     assert generation.started_at == ms("01:00:00.000")
+
+
+DAY_MS = 24 * 3_600_000
+APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"
+
+
+def life(story: Story, member: str, at: int, *, on_clients: bool = True, generations: int = 3) -> None:
+    """A group that is made anew reaches the same generations, a minute apart, with a member of its own."""
+    for number in range(1, generations + 1):
+        time = at + number * 60_000
+        stamped(story, "broker-2/server.log", time, story.words.preparing(number - 1, story.words.adding(member)))
+        stamped(story, "broker-2/server.log", time + 10, story.words.stabilized(number, 1))
+        stamped(story, "broker-2/server.log", time + 20, story.words.assigned(number, 1, member))
+        if on_clients:
+            joined = story.of("c-1").joined(number, member)
+            assert joined is not None
+            stamped(story, "c-1/app.log", time + 11, joined)
+
+
+def stamped(story: Story, path: str, at: int, message: str, *, zoned: bool = True, logger: str | None = None) -> None:
+    """One line at an instant of any day."""
+    story.line(path, "01:00:00.000", message, logger=logger or (story.words.logger if "broker" in path else CONSUMER))
+    story.events[-1] = replace(story.events[-1], at=EpochMs(at), zoned=zoned)
+
+
+def test_a_generation_of_another_life_of_the_group_is_no_clock() -> None:
+    """The brokers' logs go back to a group of that name that was deleted, the clients' do not."""
+    story, today = Story(), ms("01:00:00.000")
+    life(story, member_id("c-1", 1), today - 10 * DAY_MS, on_clients=False)
+    life(story, member_id("c-1", 2), today)
+    clock = next(clock for clock in story.timeline().clocks if clock.path == "c-1/app.log")
+    assert clock.shift_ms == 0
+    assert abs(clock.skew_ms or 0) <= 50
+
+
+def test_a_generation_of_a_member_whom_the_coordinator_does_not_know_is_no_clock() -> None:
+    story, today = Story(), ms("01:00:00.000")
+    life(story, member_id("c-1", 1), today - 3_600_000, on_clients=False, generations=1)
+    joined = story.of("c-1").joined(1, member_id("c-1", 7))
+    assert joined is not None
+    stamped(story, "c-1/app.log", today, joined, zoned=False)
+    clock = next(clock for clock in story.timeline().clocks if clock.path == "c-1/app.log")
+    assert (clock.shift_ms, clock.zone) == (0, None)
+
+
+def test_a_client_that_prints_its_zone_has_a_clock_that_is_off_and_no_other_zone() -> None:
+    for minutes in (11, 16, 40):
+        clock = next(c for c in off_by(minutes * 60_000).clocks if c.path == "c-1/app.log")
+        assert clock.zone == "UTC"
+        assert abs((clock.skew_ms or 0) - minutes * 60_000) <= 50
+
+
+def test_a_clock_that_is_days_off_moves_nothing_and_is_a_gap() -> None:
+    story = off_by_story(3 * DAY_MS)
+    clock = next(clock for clock in story.timeline().clocks if clock.path == "c-1/app.log")
+    assert (clock.shift_ms, clock.doubt) == (0, "facts")
+    assert any("c-1/app.log are further from the coordinator's" in gap.what for gap in story.case().gaps)
+
+
+@pytest.mark.parametrize("late_ms", [8 * 60_000, 26 * 3_600_000, -262 * DAY_MS])
+def test_start_lines_of_no_zone_that_there_is_make_no_zone(late_ms: int) -> None:
+    story = evicted()
+    at = ms("00:59:00.000")
+    stamped(story, "broker-2/server.log", at, f"Kafka startTimeMs: {at - late_ms}", zoned=False, logger=APP_INFO)
+    clock = next(clock for clock in story.timeline().clocks if clock.path == "broker-2/server.log")
+    assert (clock.shift_ms, clock.doubt) == (0, "start-times")
+    assert any("do not match the start times" in gap.what for gap in story.case().gaps)
+
+
+def test_each_stretch_of_a_log_has_the_zone_of_its_own_start_line() -> None:
+    """Summer time ended between two starts of a broker that prints local time."""
+    story, summer = Story(), ms("01:00:00.000")
+    for day, hours in ((0, 2), (2, 1)):
+        begin = len(story.events)
+        start = summer + day * DAY_MS
+        stamped(story, "broker-2/server.log", start, f"Kafka startTimeMs: {start}", logger=APP_INFO)
+        life(story, member_id("c-1", day), start, on_clients=False)
+        story.events[begin:] = [
+            replace(e, at=EpochMs((e.at or 0) + hours * 3_600_000), zoned=False) for e in story.events[begin:]
+        ]
+    timeline = story.timeline()
+    assert [clock.zone for clock in timeline.clocks] == ["+02:00, then +01:00"]
+    completed = [generation.completed_at for generation in timeline.generations if generation.generation == 1]
+    assert [at is not None and at // DAY_MS for at in completed] == [summer // DAY_MS, summer // DAY_MS + 2]
+
+
+def test_brokers_that_print_no_zone_have_that_of_clients_who_do() -> None:
+    story = evicted()
+    story.events = [
+        replace(e, at=EpochMs((e.at or 0) + 2 * 3_600_000), zoned=False) if e.speaker.role == "broker" else e
+        for e in story.events
+    ]
+    clocks = {clock.path: clock for clock in story.timeline().clocks}
+    assert clocks["broker-2/server.log"].zone == "+02:00"
+    assert (clocks["c-1/app.log"].zone, abs(clocks["c-1/app.log"].skew_ms or 0) <= 50) == ("UTC", True)

@@ -17,9 +17,11 @@ def workers(seen: Side) -> Story:
         story.broker(f"{at}.010", story.words.preparing(generation - 1, ""))
         for worker in joining:
             said = "[Worker clientId=connect-1, groupId=kc] "
-            story.line(f"{worker}/connect.log", f"{at}.020", f"{said}(Re-)joining group")
+            story.line(f"{worker}/connect.log", f"{at}.02{worker[-1]}", f"{said}(Re-)joining group")
             story.line(
-                f"{worker}/connect.log", f"{at}.510", f"{said}Successfully joined group with generation {generation}"
+                f"{worker}/connect.log",
+                f"{at}.51{worker[-1]}",
+                f"{said}Successfully joined group with generation {generation}",
             )
         story.broker(f"{at}.500", story.words.stabilized(generation, len(joining)))
     return story
@@ -36,10 +38,10 @@ def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_gener
     said = "[Worker clientId=connect-1, groupId=kc] "
     for generation, at in enumerate(("01:00:00", "01:10:00", "01:10:20"), 1):
         for worker in WORKERS if generation < 3 else WORKERS[:2]:
-            story.line(f"{worker}/connect.log", f"{at}.020", f"{said}(Re-)joining group")
+            story.line(f"{worker}/connect.log", f"{at}.02{worker[-1]}", f"{said}(Re-)joining group")
             if generation == 1 or worker != "worker-3":
                 joined = f"{said}Successfully joined group with generation {generation}"
-                story.line(f"{worker}/connect.log", f"{at}.510", joined)
+                story.line(f"{worker}/connect.log", f"{at}.51{worker[-1]}", joined)
     (departure,) = story.timeline().departures
     assert departure.participant.name == "worker-3"
 
@@ -48,8 +50,10 @@ def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop(
     story = workers("clients")
     said = "[Worker clientId=connect-1, groupId=kc] "
     for worker in WORKERS:
-        story.line(f"{worker}/connect.log", "01:10:20.020", f"{said}(Re-)joining group")
-        story.line(f"{worker}/connect.log", "01:10:20.510", f"{said}Successfully joined group with generation 3")
+        story.line(f"{worker}/connect.log", f"01:10:20.02{worker[-1]}", f"{said}(Re-)joining group")
+        story.line(
+            f"{worker}/connect.log", f"01:10:20.51{worker[-1]}", f"{said}Successfully joined group with generation 3"
+        )
     assert story.causes() == ["process-pause"]
 
 

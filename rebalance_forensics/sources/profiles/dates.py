@@ -18,14 +18,12 @@ from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled
 from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on, written_by
-from rebalance_forensics.sources.times.zones import QUARTER_MS
+from rebalance_forensics.utc_offsets import WESTERNMOST, offset_at
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
 _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
-_WESTERNMOST_MS = -12 * 3_600_000
-_EASTERNMOST_MS = 14 * 3_600_000
-_NEAR_MS = 60_000
+_WESTERNMOST_MS = WESTERNMOST * 60_000
 _AGREEING = 3
 
 Range = tuple[EpochMs, EpochMs]
@@ -184,10 +182,7 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
     east = local_ms - utc_ms
     if local_ms < DAY_MS:
         east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS
-    rounded = round(east / QUARTER_MS) * QUARTER_MS
-    if abs(east - rounded) > _NEAR_MS or not _WESTERNMOST_MS <= rounded <= _EASTERNMOST_MS:
-        return None
-    return rounded // 60_000
+    return offset_at(utc_ms + east, utc_ms)
 
 
 def _agreed(sample: Sample, host: str | None = None) -> tuple[int, int, int] | None:

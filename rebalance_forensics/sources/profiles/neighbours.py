@@ -15,8 +15,8 @@ from rebalance_forensics.sources.profiles import dates
 from rebalance_forensics.sources.profiles.dates import Dates, Neighbours
 from rebalance_forensics.sources.profiles.profile import FileProfile, Look, with_defect
 from rebalance_forensics.sources.profiles.profile import look as look_at
-from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.zones import ZoneRules
+from rebalance_forensics.utc_offsets import name_of_offset
 
 
 def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
@@ -159,5 +159,5 @@ def _dated(file: InputFile, shown: Dates, found: FileProfile, neighbours: Neighb
     if found.dated:
         return found
     midnight, offset = dates.midnight_of(file, shown, neighbours)
-    zone = found.zone or (None if offset is None else zones.named(offset))
+    zone = found.zone or (None if offset is None else name_of_offset(offset))
     return replace(found, midnight_ms=midnight, zone=zone)

@@ -24,8 +24,8 @@ from rebalance_forensics.sources.profiles.dates import Dates
 from rebalance_forensics.sources.profiles.record_markers import marks_of
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled, has_line_end, sample_of
 from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger
-from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.timestamps import DateOrder
+from rebalance_forensics.utc_offsets import name_of_offset, offset_between
 
 # So many of a shipper's records are lines that it could not take apart.
 _WITHOUT_HOST = 0.1
@@ -310,7 +310,7 @@ def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
         seasons = max(counter[offset + 60], counter[offset - 60])
         if (count + seasons) * 10 >= counter.total() * 9:
             tied[host] = offset
-    return {host: zones.named(offset) for host, offset in tied.items()}
+    return {host: name_of_offset(offset) for host, offset in tied.items()}
 
 
 def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
@@ -319,7 +319,7 @@ def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
-            offset = zones.offset_between(stamp.local_ms, line.line.at)
+            offset = offset_between(stamp.local_ms, line.line.at)
             votes.setdefault(line.line.host, Counter())[offset] += 1
     return votes
 
@@ -334,7 +334,7 @@ def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | N
     offsets = Counter(line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp)
     written = [offset for offset, _ in offsets.most_common() if offset is not None]
     if written and None not in offsets:
-        return zones.named(written[0])
+        return name_of_offset(written[0])
     main = Counter(line.layout for line in headers).most_common(1)
     hosts = {line.line.host for line in headers if line.layout == main[0][0] or _is_local(line)}
     if len(set(by_host.values())) == 1 and hosts <= set(by_host):

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.utc_offsets import EASTERNMOST
 
 # Only names that mean one offset: IST, CST, BST, AST and their like are written in several parts of the world.
 _NAMED = {
@@ -43,15 +44,6 @@ ZONE = (
     rf"{'|'.join(_SPELLED_OUT)})(?![\w:])"
 )
 """An offset, perhaps with the name behind it (`+01:00[Europe/Berlin]`), or a name."""
-QUARTER_MS = 15 * 60_000
-# Minutes that any zone is away from UTC at most (Kiribati).
-_FARTHEST = 14 * 60
-_WESTERNMOST = -12 * 60
-# The zones between full hours since there is Kafka, summer time with them.
-_PAST_THE_HOUR = frozenset({
-    *(-570, -270, -210, -150),  # the Marquesas, Venezuela until 2016, Newfoundland
-    *(210, 270, 330, 345, 390, 510, 525, 570, 630, 765, 825),  # Iran to Burma, North Korea, Australia, Chatham
-})  # fmt: skip
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")
 
 
@@ -95,7 +87,7 @@ def _fixed(zone: str) -> int | None:
     sign, digits = match["offset"][0], match["offset"][1:].replace(":", "")
     padded = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)
     offset = offset_of(sign + padded)
-    if offset is None or abs(offset) > _FARTHEST:
+    if offset is None or abs(offset) > EASTERNMOST:
         raise UnknownZoneError(f"--tz {zone}: no zone is so far from UTC; say +02:00 or a name such as Europe/Berlin")
     return offset
 
@@ -113,21 +105,6 @@ def checked(zone: str) -> str:
     """The zone, if there is such a zone; raises UnknownZoneError."""
     to_utc(0, zone)
     return zone
-
-
-def named(offset_minutes: int) -> str:
-    """An offset as the report shows it: `UTC`, `+02:00`."""
-    if offset_minutes == 0:
-        return "UTC"
-    sign = "+" if offset_minutes > 0 else "-"
-    return f"{sign}{abs(offset_minutes) // 60:02d}:{abs(offset_minutes) % 60:02d}"
-
-
-def offset_between(local_ms: int, utc_ms: int) -> int | None:
-    """How far a local clock is east of UTC, in minutes; None where no zone is so far: lines that were shipped late."""
-    minutes = round((local_ms - utc_ms) / QUARTER_MS) * 15
-    in_use = minutes in _PAST_THE_HOUR or (minutes % 60 == 0 and _WESTERNMOST <= minutes <= _FARTHEST)
-    return minutes if in_use else None
 
 
 class ZoneRules(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""One clock for all files: zones and skews, told by facts that two logs share.
+"""One clock for all files: zones and skews, by facts that two logs share.
 
 The brokers' clock is the reference. A client learns of a generation right after the coordinator
 created it, so the smallest delay between the two lines is the difference of their clocks. `Kafka startTimeMs`
@@ -8,9 +8,10 @@ prints the instant of its own line as epoch ms, which gives the zone of a file w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,16 +20,22 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
+from rebalance_forensics.timeline.clocks.shared_facts import (
+    Differences,
+    SharedFacts,
+    fact_in,
+    facts_of,
+    facts_of_a_member,
+)
 from rebalance_forensics.timeline.windows import (
     A_MINUTE_MS,
     A_SECOND_MS,
+    FARTHEST_CLOCK_MS,
     LARGEST_SKEW_MS,
-    QUARTER_HOUR_MS,
-    RESTART_NOT_SKEW_MS,
     SMALLEST_SKEW_MS,
     STARTED_LATELY_MS,
 )
+from rebalance_forensics.utc_offsets import SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
 E = TypeVar("E", bound=Event)
 
@@ -38,21 +45,48 @@ _LEAST_TIMES = 4
 """So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
 
 
+Doubt = Literal["start-times", "facts"]
+"""`Kafka startTimeMs` shows no zone that there is, or shared facts are further away than any zone."""
+
+
+class Season(NamedTuple):
+    """From a local time on, a zone is this much further east than the file's `shift_ms` has it."""
+
+    begin: int
+    east_ms: int
+
+
 class FileClock(Struct, frozen=True, kw_only=True, gc=False):
-    """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock."""
+    """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock.
+
+    Of that, `zone_ms` is its zone, which lines that print an offset of their own do not have. `seasons` are the changes
+    of that zone, as start lines show them: summer time begins or ends.
+    """
 
     path: str
     host: str | None
     zone: str | None
     skew_ms: int | None
     shift_ms: int
+    zone_ms: int = 0
+    seasons: tuple[Season, ...] = ()
     step_ms: int = 1
     """How far apart two of its times are at least: 1000 where its layout prints whole seconds."""
+    doubt: Doubt | None = None
+    """Why it could not be put on the group's clock."""
+
+    def on_group_clock(self, at: EpochMs, *, zoned: bool = False) -> EpochMs:
+        """A time of this file on the group's clock."""
+        east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
+        return EpochMs(at - self.shift_ms - east + (self.zone_ms if zoned else 0))
+
+    def span_on_group_clock(self, first: EpochMs, last: EpochMs) -> tuple[int, int]:
+        """From when to when this file was written, on the group's clock."""
+        return self.on_group_clock(first), self.on_group_clock(last)
 
 
 Place = tuple[str, str | None]
 """A file and, in a stream of several hosts, the host."""
-Spoken = Mapping[Place, Sequence[Event]]
 
 
 def place_of(event: Event) -> Place:
@@ -60,10 +94,68 @@ def place_of(event: Event) -> Place:
     return event.speaker.file, event.speaker.host
 
 
-def zone_name(offset_ms: int) -> str:
-    """`+02:00` for 7 200 000."""
-    sign, minutes = ("-" if offset_ms < 0 else "+"), abs(offset_ms) // 60_000
-    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
+class _OwnZone(NamedTuple):
+    """What a file shows of its zone by itself; `minutes` is None where it shows nothing."""
+
+    minutes: int | None
+    seasons: tuple[Season, ...] = ()
+    doubt: Doubt | None = None
+
+    def utc(self, event: Event) -> int:
+        """The time of an event in UTC by its own clock; its local time where the zone is not known."""
+        at = event.at or 0
+        east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
+        return at - east - (0 if event.zoned else (self.minutes or 0) * A_MINUTE_MS)
+
+    def clock(self, path: str = "", host: str | None = None, step_ms: int = 1) -> FileClock:
+        """The clock of a file of which nothing else is known."""
+        shift = (self.minutes or 0) * A_MINUTE_MS
+        names = [] if self.minutes is None else [self.minutes]
+        names += [(self.minutes or 0) + season.east_ms // A_MINUTE_MS for season in self.seasons]
+        return FileClock(
+            path=path,
+            host=host,
+            zone=", then ".join(map(name_of_offset, names)) or None,
+            skew_ms=None,
+            shift_ms=shift,
+            zone_ms=shift,
+            seasons=self.seasons,
+            step_ms=step_ms,
+            doubt=self.doubt,
+        )
+
+
+@dataclass(slots=True)
+class _Files:
+    """What is logged in each file, the zone that it shows by itself, and how fine its times are."""
+
+    events: Mapping[Place, Sequence[Event]]
+    zones: dict[Place, _OwnZone]
+    steps: Mapping[Place, int]
+
+    def stamped(self, places: Iterable[Place]) -> Iterator[tuple[Event, int]]:
+        """The events of some files, each with its time in UTC as far as the zone is known."""
+        for place in places:
+            yield from ((event, self.zones[place].utc(event)) for event in self.events[place] if event.at is not None)
+
+    def difference(self, reference: SharedFacts, places: Sequence[Place]) -> int | None:
+        """The clock of a log minus the reference, to the network's delay; None without a shared fact."""
+        stamped = sorted(self.stamped(places), key=lambda pair: pair[1])
+        differences = Differences(reference)
+        began: int | None = None
+        for event, at in stamped:
+            if isinstance(event, _AS_IT_STARTS):
+                began = at
+            fact = fact_in(event)
+            if fact is not None:
+                started = began is not None and at - began < STARTED_LATELY_MS
+                differences.add(fact, at, returned=event.speaker.instance_id is not None and started)
+        zone_known = all(self.zones[place].minutes is not None for place in places)
+        least = differences.least(max(self.steps[place] for place in places), zone_known=zone_known)
+        if least is not None:
+            return least
+        left = [(at, reference.left.get(event.member or "")) for event, at in stamped if isinstance(event, LeaveSent)]
+        return max((at - arrived for at, arrived in left if arrived is not None), default=None)
 
 
 def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
@@ -71,32 +163,54 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     by_place: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
         by_place[place_of(event)].append(event)
-    zones = {place: _own_zone_ms(spoken) for place, spoken in by_place.items()}
-    steps = {place: step_of(event.at for event in spoken) for place, spoken in by_place.items()}
+    zones = {place: _own_zone(spoken) for place, spoken in by_place.items()}
+    files = _Files(by_place, zones, {place: step_of(e.at for e in spoken) for place, spoken in by_place.items()})
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
-    reference = facts_of(
-        (event, event.at - (zones[place] or 0))
-        for place in brokers
-        for event in by_place[place]
-        if event.at is not None
-    )
-    reference_step = max((steps[place] for place in brokers), default=1)
     speaking = set(brokers)
-    others = [place for place in by_place if place not in speaking]
-    logs = _logs(others, by_place, zones)
-    if not reference.told:
-        reference, others = _client_reference(by_place, logs, zones)
-    zoned = {place: _is_zoned(spoken) for place, spoken in by_place.items()}
-    clocks = {place: _clock(place, zones[place], None, steps[place], zoned=zoned[place]) for place in by_place}
-    adjusted = set(others)
+    adjusted = {place for place in by_place if place not in speaking}
+    logs = _logs([place for place in by_place if place in adjusted], by_place, zones)
+    reference = _coordinator_reference(files, brokers, logs)
+    reference_step = max((files.steps[place] for place in brokers), default=1)
+    if reference.is_empty and logs:
+        chosen = _most_telling(files, logs)
+        reference = facts_of_a_member(files.stamped(chosen.places))
+        adjusted -= set(chosen.places)
+    clocks = {place: zones[place].clock(*place, files.steps[place]) for place in by_place}
     for log in logs:
-        shared = _difference(reference, [e for place in log.places for e in by_place[place]])
+        shared = files.difference(reference, log.places)
         for place in (place for place in log.places if place in adjusted):
-            own = shared if len(log.places) == 1 else _difference(reference, by_place[place])
+            own = shared if len(log.places) == 1 else files.difference(reference, [place])
             difference = _agreed(own, shared)
-            known = _clock(place, zones[place], difference, max(steps[place], reference_step), zoned=zoned[place])
-            clocks[place] = replace(known, step_ms=steps[place])
+            if difference is not None:
+                step = max(files.steps[place], reference_step)
+                clocks[place] = _set_by(clocks[place], zones[place], difference, step)
     return clocks
+
+
+def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> SharedFacts:
+    """What brokers logged; clients whose zone is known and that report the same show theirs, where none is printed."""
+    facts = facts_of(files.stamped(brokers))
+    unknown = [place for place in brokers if files.zones[place].minutes is None and not files.zones[place].doubt]
+    if not unknown or facts.is_empty:
+        return facts
+    known = (log for log in logs if files.zones[log.places[0]].minutes is not None)
+    found = [difference for log in known if (difference := files.difference(facts, log.places)) is not None]
+    east = {nearest_offset(-difference) for difference in found}
+    if len(east) != 1 or any(abs(difference) > FARTHEST_CLOCK_MS for difference in found):
+        return facts
+    files.zones |= dict.fromkeys(unknown, _OwnZone(east.pop()))
+    return facts_of(files.stamped(brokers))
+
+
+def _most_telling(files: _Files, logs: Sequence[_Log]) -> _Log:
+    """Without a coordinator's log the reference is the client whose zone is known and that reports most."""
+
+    def tells(log: _Log) -> tuple[bool, int]:
+        keys = sum(fact_in(event) is not None for place in log.places for event in files.events[place])
+        return files.zones[log.places[0]].minutes is not None, keys
+
+    ordered = sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or ""))
+    return max(ordered, key=tells)
 
 
 def step_of(times: Iterable[int | None]) -> int:
@@ -125,7 +239,9 @@ class _Log:
         return self.until <= begin and not (self.clients and clients and self.clients.isdisjoint(clients))
 
 
-def _logs(places: Sequence[Place], by_place: Spoken, zones: dict[Place, int | None]) -> list[_Log]:
+def _logs(
+    places: Sequence[Place], by_place: Mapping[Place, Sequence[Event]], zones: Mapping[Place, _OwnZone]
+) -> list[_Log]:
     """The files that belong together: a rolled log tells its clock in any of them.
 
     Processes that run side by side write at the same time, and may have been copied into one directory.
@@ -135,7 +251,7 @@ def _logs(places: Sequence[Place], by_place: Spoken, zones: dict[Place, int | No
     for place in sorted(places, key=lambda p: (spans[p], p[0])):
         begin, until = spans[place]
         clients = {e.speaker.client_id for e in by_place[place] if e.speaker.client_id is not None}
-        home = homes[place[0].rpartition("/")[0], place[1], zones[place]]
+        home = homes[place[0].rpartition("/")[0], place[1], zones[place].minutes]
         log = next((log for log in home if log.goes_on(begin, clients)), None)
         if log is None:
             home.append(_Log([place], until, clients))
@@ -157,115 +273,56 @@ def _agreed(own: int | None, shared: int | None) -> int | None:
     return shared if abs(own - shared) <= LARGEST_SKEW_MS else own
 
 
-def on_one_clock(events: Iterable[E], clocks: dict[Place, FileClock]) -> list[E]:
+def on_one_clock(events: Iterable[E], clocks: Mapping[Place, FileClock]) -> list[E]:
     """The events with their times moved onto the group's clock."""
     return [_moved(event, clocks.get(place_of(event))) for event in events]
 
 
 def _moved(event: E, clock: FileClock | None) -> E:
-    if clock is None or not clock.shift_ms or event.at is None:
+    if clock is None or event.at is None:
         return event
-    return replace(event, at=EpochMs(event.at - clock.shift_ms))
+    at = clock.on_group_clock(event.at, zoned=event.zoned)
+    return event if at == event.at else replace(event, at=at)
+
+
+def _own_zone(events: Sequence[Event]) -> _OwnZone:
+    """What a file shows of its zone: printed in every line, or by the instants of its start lines.
+
+    A start line whose two times are of no zone was written late, or is not of that moment. Where start lines are an
+    hour apart, summer time began or ended in between: each stretch has the zone of its own start line.
+    """
+    starts = [e for e in events if isinstance(e, StartTimeReported) and e.at is not None]
+    offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
+    shown = [(at, minutes) for at, minutes in offsets if minutes is not None]
+    east = [minutes for _, minutes in shown]
+    printed = _is_zoned(events)
+    if not starts:
+        return _OwnZone(0 if printed else None)
+    if not shown or max(east) - min(east) > SUMMER_MINUTES or (printed and 0 not in east):
+        return _OwnZone(0 if printed else None, doubt="start-times")
+    first = 0 if printed else east[0]
+    changes = [(at, minutes) for (_, before), (at, minutes) in pairwise([(0, first), *shown]) if minutes != before]
+    return _OwnZone(first, tuple(Season(at, (minutes - first) * A_MINUTE_MS) for at, minutes in changes))
 
 
 def _is_zoned(events: Sequence[Event]) -> bool:
     return all(event.zoned for event in events if event.at is not None)
 
 
-def _own_zone_ms(events: Sequence[Event]) -> int | None:
-    """Local time minus UTC in ms where the file itself tells it, else None."""
-    if _is_zoned(events):
-        return 0
-    told = [e.at - e.start_time_ms for e in events if isinstance(e, StartTimeReported) and e.at is not None]
-    return round(min(told, key=abs) / QUARTER_HOUR_MS) * QUARTER_HOUR_MS if told else None
-
-
-def _clock(place: Place, zone_ms: int | None, difference: int | None, step: int, *, zoned: bool) -> FileClock:
-    """`difference` is the file's local time minus the reference clock, of which one or both tell whole steps only.
+def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> FileClock:
+    """The clock of a file whose time minus the reference clock is `difference`; one or both may print whole steps only.
 
     A time that lost its fraction lags by up to a step, which is no clock that is off.
     """
-    if difference is None:
-        zone = "UTC" if zoned else None if zone_ms is None else _shown_zone(zone_ms)
-        return FileClock(path=place[0], host=place[1], zone=zone, skew_ms=None, shift_ms=zone_ms or 0, step_ms=step)
-    zone_part = zone_ms if zone_ms is not None else _nearest_zone(difference)
-    skew = difference - zone_part
-    if abs(skew) > LARGEST_SKEW_MS:
-        zone_part = _nearest_zone(difference)
-        skew = difference - zone_part
-    if step > 1:
-        return _coarse_clock(place, zone_part, skew, step)
+    if abs(difference) > FARTHEST_CLOCK_MS:
+        return replace(known, doubt="facts")
+    minutes = nearest_offset(difference) if zone.minutes is None else zone.minutes
+    skew = difference - (minutes * A_MINUTE_MS if zone.minutes is None else 0)
+    name = name_of_offset(minutes) if zone.minutes is None else known.zone
     applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
-    return FileClock(
-        path=place[0], host=place[1], zone=_shown_zone(zone_part), skew_ms=skew, shift_ms=zone_part + applied
-    )
-
-
-def _coarse_clock(place: Place, zone_ms: int, skew: int, step: int) -> FileClock:
-    """`skew` is that of the line that lost most: half a step more is the likeliest for all."""
-    known = skew + step // 2 if abs(skew) >= step else None
-    return FileClock(
-        path=place[0],
-        host=place[1],
-        zone=_shown_zone(zone_ms),
-        skew_ms=known,
-        shift_ms=zone_ms + (known or 0),
-        step_ms=step,
-    )
-
-
-def _shown_zone(zone_ms: int) -> str:
-    return zone_name(zone_ms) if zone_ms else "UTC"
-
-
-def _nearest_zone(difference: int) -> int:
-    return round(difference / QUARTER_HOUR_MS) * QUARTER_HOUR_MS
-
-
-def _difference(reference: SharedFacts, events: Sequence[Event]) -> int | None:
-    """The file's clock minus the reference, to the network's delay; None without a shared fact."""
-    after: list[int] = []
-    again: list[int] = []
-    began: int | None = None
-    for event in sorted(events, key=lambda e: e.at or 0):
-        if isinstance(event, _AS_IT_STARTS):
-            began = event.at
-        key = fact_in(event) if event.at is not None else None
-        if event.at is not None and key is not None and key in reference.told:
-            started = began is not None and event.at - began < STARTED_LATELY_MS
-            (again if event.speaker.instance_id and started else after).append(event.at - reference.told[key])
-    if after or again:
-        return min([*after, *again]) if after else _unless_restarted(min(again))
-    before = [
-        event.at - reference.left[event.member]
-        for event in events
-        if isinstance(event, LeaveSent) and event.at is not None and event.member in reference.left
-    ]
-    return max(before) if before else None
-
-
-def _unless_restarted(difference: int) -> int | None:
-    """A static member that comes back is answered with the generation the group already had, at any time later."""
-    return difference if abs(difference - _nearest_zone(difference)) <= RESTART_NOT_SKEW_MS else None
-
-
-def _client_reference(
-    by_place: Spoken, logs: list[_Log], zones: dict[Place, int | None]
-) -> tuple[SharedFacts, list[Place]]:
-    """Without a coordinator's log, the client whose zone is known and that tells most is the reference."""
-
-    def tells(log: _Log) -> tuple[bool, int]:
-        keys = sum(fact_in(event) is not None for place in log.places for event in by_place[place])
-        return zones[log.places[0]] is not None, keys
-
-    if not logs:
-        return SharedFacts(), []
-    chosen = max(
-        sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or "")), key=tells
-    )
-    facts = SharedFacts()
-    for event in (event for place in chosen.places for event in by_place[place]):
-        key = fact_in(event)
-        if key is not None and event.at is not None and key[0] in ("joined", "synced"):
-            facts.add(key, event.at - (zones[chosen.places[0]] or 0))
-    return facts, [place for log in logs if log is not chosen for place in log.places]
+    shown: int | None = skew
+    if step > 1:  # `skew` is that of the line that lost most: half a step more is the likeliest for all
+        applied = skew + step // 2 if abs(skew) >= step else 0
+        shown = applied or None
+    zone_ms = minutes * A_MINUTE_MS
+    return replace(known, zone=name, skew_ms=shown, shift_ms=zone_ms + applied, zone_ms=zone_ms, doubt=None)

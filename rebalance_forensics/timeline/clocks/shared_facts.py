@@ -1,65 +1,217 @@
-"""Facts that a coordinator and a client both log: what tells how far their clocks are apart."""
+"""Facts that a coordinator and a client both log: they show how far their clocks are apart.
+
+A number alone ties no two lines: a group that was made anew counts from 1 again, and every group reaches generation 5.
+A member id is of one process in one group (`{client.id}-{uuid}`, or a uuid).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
 from rebalance_forensics.events.membership import MemberIdIssued, MemberLeft
 from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
     AssignmentReceived,
     GenerationStabilized,
     JoinRequested,
     JoinSucceeded,
+    RebalanceStarted,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.windows import (
+    A_MINUTE_MS,
+    LARGEST_SKEW_MS,
+    ONE_LIFE_MS,
+    RESTART_NOT_SKEW_MS,
+    SAME_GENERATION_MS,
+    STARTUP_GAP_MS,
+)
+from rebalance_forensics.utc_offsets import nearest_offset
 
-_TOLD = frozenset({GenerationStabilized, AssignmentReceived, MemberIdIssued, TargetAssignmentComputed, MemberLeft})
-"""What coordinators log of them."""
+
+class Fact(NamedTuple):
+    """A member id that was given out (`number` 0), or a generation or epoch that began."""
+
+    kind: Literal["joined", "synced", "epoch", "issued"]
+    number: int
+    member: str | None = None
+
+    @property
+    def shared(self) -> Fact:
+        """The fact as the coordinator logs it: of a generation it does not say to whom."""
+        return self if self.kind == "issued" else Fact(self.kind, self.number)
+
+
+class GroupLife:
+    """What the reference clock saw of a group until it began to count anew; the first time of each fact counts."""
+
+    def __init__(self) -> None:
+        self.seen: dict[Fact, int] = {}
+        self.members: set[str] = set()
+        self.latest = -1
+        """The latest generation or epoch."""
+        self.latest_at = 0
+
+    def add(self, fact: Fact, at: int) -> None:
+        """Keep the first time of a fact."""
+        self.seen[fact] = min(at, self.seen.get(fact, at))
 
 
 class SharedFacts:
-    """When the reference clock saw facts that clients also report; the first time counts."""
+    """What the reference clock saw, one life of the group after another."""
 
     def __init__(self) -> None:
-        self.told: dict[tuple[str, object], int] = {}
+        self.lives = [GroupLife()]
         self.left: dict[str, int] = {}
+        """When members left, by member id."""
 
-    def add(self, key: tuple[str, object], at: int) -> None:
-        """Keep the first time of a fact."""
-        self.told[key] = min(at, self.told.get(key, at))
+    @property
+    def is_empty(self) -> bool:
+        """True where the reference clock saw nothing that a client reports as well."""
+        return not any(life.seen for life in self.lives)
+
+    def times_of(self, fact: Fact) -> Iterator[int]:
+        """When it was seen, in each life of the group in which it was."""
+        yield from (life.seen[fact] for life in self.lives if fact in life.seen)
+
+    def life_at(self, number: int | None, at: int, *, begins: bool) -> GroupLife:
+        """The life of the group in which it has this generation; a number that comes again much later begins one."""
+        life = self.lives[-1]
+        if number is None:
+            return life
+        again = number <= life.latest if begins else number < life.latest
+        if again and at - life.latest_at > ONE_LIFE_MS:
+            life = GroupLife()
+            self.lives.append(life)
+        if number > life.latest:
+            life.latest, life.latest_at = number, at
+        return life
 
 
 def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
     """What coordinators logged, each event with its time."""
     facts = SharedFacts()
-    for event, at in stamped:
-        if type(event) not in _TOLD:
-            continue
+    for event, at in sorted(stamped, key=lambda pair: (pair[1], pair[0].origin.path, pair[0].origin.byte_offset)):
         match event:
             case GenerationStabilized(generation=n):
-                facts.add(("joined", n), at)
+                facts.life_at(n, at, begins=True).add(Fact("joined", n), at)
             case AssignmentReceived(generation=n):
-                facts.add(("synced", n), at)
+                facts.life_at(n, at, begins=False).add(Fact("synced", n), at)
             case MemberIdIssued(member=m) if m is not None:
-                facts.add(("issued", m), at)
+                facts.lives[-1].add(Fact("issued", 0, m), at)
             case TargetAssignmentComputed(epoch=n):
-                facts.add(("epoch", n), at)
+                facts.life_at(n, at, begins=True).add(Fact("epoch", n), at)
+            case RebalanceStarted(generation=n):
+                facts.life_at(n, at, begins=False)
             case MemberLeft(member=m) if m is not None:
                 facts.left[m] = at
+        facts.lives[-1].members.update(_members_in(event))
     return facts
 
 
-def fact_in(event: Event) -> tuple[str, object] | None:
+def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
+    """What a client logged of its group, as a reference for the others; its leader names all of them."""
+    facts = SharedFacts()
+    for event, at in sorted(stamped, key=lambda pair: pair[1]):
+        fact = fact_in(event)
+        if fact is not None and fact.kind in ("joined", "synced"):
+            facts.life_at(fact.number, at, begins=False).add(fact.shared, at)
+        facts.lives[-1].members.update(_members_in(event))
+    return facts
+
+
+def _members_in(event: Event) -> Iterator[str]:
+    if isinstance(event, AssignmentComputed):
+        yield from (member for member, _ in event.assignment)
+    told = (getattr(event, "member", None), getattr(event, "leader", None), *getattr(event, "members", ()))
+    yield from (member for member in told if isinstance(member, str))
+
+
+def fact_in(event: Event) -> Fact | None:
     """The shared fact that a client reports, right after the coordinator logged it."""
     match event:
-        case JoinSucceeded(generation=n, after_sync=False):
-            return "joined", n
-        case JoinSucceeded(generation=n, after_sync=True) | SyncSucceeded(generation=n):
-            return "synced", n
+        case JoinSucceeded(generation=n, after_sync=False, member=m):
+            return Fact("joined", n, m)
+        case JoinSucceeded(generation=n, member=m) | SyncSucceeded(generation=n, member=m):
+            return Fact("synced", n, m)
         case JoinRequested(why="member-id-required", member=m) if m is not None:
-            return "issued", m
-        case MemberTransitioned(epoch=n, after="RECONCILING") if n:
-            return "epoch", n
+            return Fact("issued", 0, m)
+        case MemberTransitioned(epoch=n, after="RECONCILING", member=m) if n:
+            return Fact("epoch", n, m)
     return None
+
+
+class Differences:
+    """How far the facts of a log are from the same facts by the reference clock.
+
+    A client logs a fact right after the coordinator, so the least difference is that of their clocks. Facts of a named
+    member are of the same group. Bare numbers are where several of them, far enough apart, differ by the same; one
+    alone is evidence only for clocks that are nearly equal.
+    """
+
+    def __init__(self, reference: SharedFacts) -> None:
+        self._reference = reference
+        self._of_members: list[int] = []
+        self._of_returned: list[int] = []
+        """Of static members that were restarted: they are answered with the generation that the group already had."""
+        self._by_number: dict[GroupLife, dict[int, int]] = defaultdict(dict)
+        """Of facts whose member the reference does not name, by life and number the least."""
+        self._of_strangers = False
+
+    def add(self, fact: Fact, at: int, *, returned: bool) -> None:
+        """Compare one line of the log, by its time in UTC where its zone is known."""
+        lives = [life for life in self._reference.lives if fact.shared in life.seen]
+        differences = [
+            at - life.seen[fact.shared] for life in lives if fact.kind == "issued" or fact.member in life.members
+        ]
+        if differences:
+            (self._of_returned if returned else self._of_members).append(min(differences, key=abs))
+            return
+        for life in lives if not returned else ():
+            self._of_strangers = self._of_strangers or (fact.member is not None and bool(life.members))
+            numbers = self._by_number[life]
+            numbers[fact.number] = min(
+                at - life.seen[fact.shared], numbers.get(fact.number, at - life.seen[fact.shared])
+            )
+
+    def least(self, step: int, *, zone_known: bool) -> int | None:
+        """The difference of the clocks, to the network's delay; None where no facts agree on one."""
+        if self._of_members:
+            return min([*self._of_members, *self._of_returned])
+        if self._of_returned:
+            least = min(self._of_returned)
+            return least if abs(_off_zone(least, zone_known=zone_known)) <= RESTART_NOT_SKEW_MS else None
+        spread = SAME_GENERATION_MS + step
+        agreed = [found for life, numbers in self._by_number.items() if (found := _agreed(life, numbers, spread))]
+        if agreed:
+            return max(agreed, key=lambda found: (found[0], -abs(found[1])))[1]
+        return self._of_one_moment(spread, zone_known=zone_known)
+
+    def _of_one_moment(self, spread: int, *, zone_known: bool) -> int | None:
+        """What facts that do not contradict each other show of clocks that are nearly equal, but for a zone."""
+        if self._of_strangers or not self._by_number:
+            return None
+        nearest = min(self._by_number.values(), key=lambda numbers: min(map(abs, numbers.values())))
+        least, most = min(nearest.values()), max(nearest.values())
+        allowed = LARGEST_SKEW_MS if zone_known else spread
+        return least if most - least <= spread and abs(_off_zone(least, zone_known=zone_known)) <= allowed else None
+
+
+def _off_zone(difference: int, *, zone_known: bool) -> int:
+    """What remains of a difference besides a zone."""
+    return difference if zone_known else difference - nearest_offset(difference) * A_MINUTE_MS
+
+
+def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:
+    """How many numbers of a life agree, and their least difference; those of one start are too close to show it."""
+    found: list[tuple[int, int]] = []
+    for least in numbers.values():
+        agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]
+        times = [at for fact, at in life.seen.items() if fact.number in agreeing]
+        if max(times) - min(times) > STARTUP_GAP_MS:
+            found.append((len(agreeing), least))
+    return max(found, key=lambda each: (each[0], -abs(each[1])), default=None)

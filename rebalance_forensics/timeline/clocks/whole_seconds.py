@@ -76,9 +76,8 @@ def _known(event: Event, second: range, facts: SharedFacts) -> int | None:
     if isinstance(event, LeaveSent):
         left = facts.left.get(event.member or "")
         return left - 1 if left is not None and left in second else None
-    key = fact_in(event)
-    at = facts.told.get(key) if key is not None else None
-    return at if at is not None and at in second else None
+    fact = fact_in(event)
+    return next((at for at in facts.times_of(fact.shared) if at in second), None) if fact is not None else None
 
 
 def _earliest(known: Sequence[int | None]) -> list[int | None]:

@@ -17,6 +17,7 @@ from rebalance_forensics.events.process import (
     ClientHeldTwice,
     ClientStarted,
     ConsumerClosed,
+    GrouplessClientReported,
     ProcessStopping,
     SettingsReported,
     StartTimeReported,
@@ -32,6 +33,7 @@ from rebalance_forensics.timeline.identity.participants import (
     Participant,
     Participants,
     own_member_id,
+    place_name,
 )
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
@@ -78,9 +80,11 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
     anew = _subscribed_anew(participants, lines.telling(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
+    groupless = _of_groupless_clients(lines)
+    subscribing = {participants.of_speaker(event) for event in lines.telling(Subscribed)}
     events = lines.by_clients
     for place, event in enumerate(events):
-        if event.at is None:
+        if event.at is None or event.origin in groupless:
             continue
         speaker = participants.of_speaker(event) if event.group is not None else None
         if isinstance(event, ClientHeldTwice):
@@ -99,10 +103,29 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
         start
         for participant, told in by_participant.items()
         for start in _starts(
-            participants.kind, participant, told, began, lives.get(participant, {}).values(), held[participant]
+            participants.kind,
+            participant,
+            _subscribing_again(told) if participant in subscribing else told,
+            began,
+            lives.get(participant, {}).values(),
+            held[participant],
         )
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
+
+
+def _subscribing_again(events: Sequence[Event]) -> list[Event]:
+    """Without the versions that no subscription of a new consumer follows, where the log shows subscriptions.
+
+    A consumer that was made anew subscribes before it joins; an AdminClient whose configuration is not logged prints
+    the same version.
+    """
+    subscribed = InTime((e for e in events if isinstance(e, Subscribed)), time_of)
+    return [
+        e
+        for e in events
+        if not isinstance(e, VersionReported) or subscribed.any_between(time_of(e), time_of(e) + ONE_START_MS)
+    ]
 
 
 def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set[Origin]:
@@ -123,6 +146,30 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
             if subscribed is not None and participant not in lost:
                 found.add(subscribed.origin)
             lost.discard(participant)
+    return found
+
+
+def _of_groupless_clients(lines: Told) -> set[Origin]:
+    """The versions and start times of AdminClients and producers: of a process that may have run for long.
+
+    A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
+    AppInfoParser); where configurations are not logged, its close tells whose version stood just before.
+    """
+    found: set[Origin] = set()
+    made: dict[tuple[str, str | None], Event] = {}
+    unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
+    for event in lines.telling(SettingsReported, GrouplessClientReported, VersionReported, StartTimeReported):
+        thread = place_name(event), event.speaker.thread
+        maker = made.get(thread)
+        if isinstance(event, GrouplessClientReported) and event.phase == "closed":
+            found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < START_LINES_MS)
+        elif isinstance(event, SettingsReported | GrouplessClientReported):
+            made[thread] = event
+            unclaimed.pop(thread, None)
+        elif maker is None or time_of(event) - time_of(maker) >= START_LINES_MS:
+            unclaimed[thread].append(event)
+        elif isinstance(maker, GrouplessClientReported):
+            found.add(event.origin)
     return found
 
 

@@ -1,0 +1,154 @@
+"""One log collected twice under two names: a node's file and `kubectl logs`, a rotated log and an export of it.
+
+Two files of one process have the same lines, with the same times, wherever both were written: what a file of somebody
+else never has, for member ids are of one process and milliseconds seldom agree. A file that has the lines of several
+such processes was put together from their logs and is none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+from rebalance_forensics.timeline.identity.names import is_anybodys_client_id
+from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.windows import A_SECOND_MS
+
+_COMMON_FIELDS = frozenset(Event.__struct_fields__)
+_MOST_IN_TENTHS = 8
+"""So much of the shorter file's lines the other one has, too; a collector may drop some."""
+_UNLIKELY_TIMES = 2
+"""So many lines with the same words in the same millisecond are not written by two processes."""
+
+_Line = tuple[object, ...]
+_Keyed = tuple[_Line, Event]
+
+
+def without_copies(*events: Sequence[Event]) -> list[list[Event]]:
+    """The same lists with each line of a process once, and its files under one host."""
+    if len({place_of(event) for of_list in events for event in of_list}) < 2:
+        return [list(of_list) for of_list in events]
+    files = _files(event for of_list in events for event in of_list)
+    pairs = _pairs_of_one_log(files)
+    if not pairs:
+        return [list(of_list) for of_list in events]
+    hosts, dropped = _merged(files, pairs)
+    return [[_at_host(event, hosts) for event in of_list if id(event) not in dropped] for of_list in events]
+
+
+def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
+    """The lines of each file, those that it repeats with a number."""
+    found: dict[Place, dict[_Line, Event]] = defaultdict(dict)
+    repeated: Counter[tuple[Place, _Line]] = Counter()
+    for event in events:
+        place, line = place_of(event), _line(event)
+        repeated[place, line] += 1
+        found[place][*line, repeated[place, line]] = event
+    return found
+
+
+def _line(event: Event) -> _Line:
+    """What a line says and when: collectors write different things around it."""
+    own = (getattr(event, name) for name in type(event).__struct_fields__ if name not in _COMMON_FIELDS)
+    return event.at, type(event), event.group, event.speaker.client_id, event.speaker.broker, *own
+
+
+def _pairs_of_one_log(files: Mapping[Place, Mapping[_Line, Event]]) -> set[frozenset[Place]]:
+    places: dict[_Line, list[Place]] = defaultdict(list)
+    for place, lines in files.items():
+        for line in lines:
+            places[line].append(place)
+    shared: dict[frozenset[Place], list[_Line]] = defaultdict(list)
+    for line, found in places.items():
+        if len(found) > 1:
+            for pair in combinations(found, 2):
+                shared[frozenset(pair)].append(line)
+    return {pair for pair, lines in shared.items() if _is_one_log([files[place] for place in pair], lines)}
+
+
+def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) -> bool:
+    begin, end = max(map(_first, both)), min(map(_last, both))
+    shorter = min(sum(begin <= (e.at or 0) <= end for e in lines.values()) for lines in both)
+    if len(shared) * 10 < shorter * _MOST_IN_TENTHS:
+        return False
+    common = [both[0][line] for line in shared]
+    times = {e.at for e in common if e.at is not None and e.at % A_SECOND_MS and _is_named(e)}
+    return len(times) >= _UNLIKELY_TIMES or any(map(_is_of_one_process, common))
+
+
+def _first(lines: Mapping[_Line, Event]) -> int:
+    return min(event.at or 0 for event in lines.values())
+
+
+def _last(lines: Mapping[_Line, Event]) -> int:
+    return max(event.at or 0 for event in lines.values())
+
+
+def _is_named(event: Event) -> bool:
+    """True for lines of a broker or of a client with a name of its own: `consumer-payments-1` is in every process."""
+    client = event.speaker.client_id
+    return event.speaker.role == "broker" or (client is not None and not is_anybodys_client_id(client))
+
+
+def _is_of_one_process(event: Event) -> bool:
+    return isinstance(event, StartTimeReported) or own_member_id(event) is not None
+
+
+def _merged(
+    files: Mapping[Place, Mapping[_Line, Event]], pairs: set[frozenset[Place]]
+) -> tuple[dict[Place, str | None], set[int]]:
+    """Under which host each file of a process is kept, and the lines that another of its files has as well."""
+    copies: dict[Place, set[Place]] = defaultdict(set)
+    for pair in pairs:
+        for place in pair:
+            copies[place] |= pair - {place}
+    gathered = {place for place, others in copies.items() if _is_gathered(others, copies, files)}
+    order = sorted(
+        copies, key=lambda place: (place in gathered, place[1] is None, len(place[0]), place[0], place[1] or "")
+    )
+    hosts: dict[Place, str | None] = {}
+    for place in (place for place in order if place not in gathered and place not in hosts):
+        for other in _reached(place, copies, gathered):
+            hosts[other] = place[1]
+    seen: dict[_Line, list[Place]] = defaultdict(list)
+    dropped: set[int] = set()
+    for place in order:
+        for line, event in files[place].items():
+            if any(frozenset((place, other)) in pairs for other in seen[line]):
+                dropped.add(id(event))
+            seen[line].append(place)
+    return hosts, dropped
+
+
+def _is_gathered(
+    others: set[Place], copies: Mapping[Place, set[Place]], files: Mapping[Place, Mapping[_Line, Event]]
+) -> bool:
+    """Whether a file holds the logs of several processes: two of its copies were written at the same time, apart."""
+    spans = {place: (_first(files[place]), _last(files[place])) for place in others}
+    return any(
+        two not in copies[one] and max(spans[one][0], spans[two][0]) < min(spans[one][1], spans[two][1])
+        for one, two in combinations(others, 2)
+    )
+
+
+def _reached(place: Place, copies: Mapping[Place, set[Place]], gathered: set[Place]) -> Iterator[Place]:
+    """All files of the process that wrote this file."""
+    found, waiting = {place}, [place]
+    while waiting:
+        new = copies[waiting.pop()] - gathered - found
+        found |= new
+        waiting += new
+    yield from found
+
+
+def _at_host(event: Event, hosts: Mapping[Place, str | None]) -> Event:
+    place = place_of(event)
+    if place not in hosts or hosts[place] == event.speaker.host:
+        return event
+    return replace(event, speaker=replace(event.speaker, host=hosts[place]))

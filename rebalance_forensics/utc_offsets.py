@@ -1,0 +1,48 @@
+"""How far local time is from UTC: only offsets that some zone has had since there is Kafka."""
+
+from __future__ import annotations
+
+QUARTER_HOUR_MS = 15 * 60_000
+EASTERNMOST = 14 * 60
+"""Minutes east of UTC in Kiribati; no zone is further away (IANA time zone database)."""
+WESTERNMOST = -12 * 60
+_NOT_FULL_HOURS = frozenset({
+    *(-570, -270, -210, -150),  # the Marquesas, Venezuela until 2016, Newfoundland
+    *(210, 270, 330, 345, 390, 510, 525, 570, 630, 765, 825),  # Iran to Burma, North Korea, Australia, Chatham
+})  # fmt: skip
+"""Offsets between full hours, summer time included."""
+_OFFSETS: set[int] = {*range(WESTERNMOST, EASTERNMOST + 1, 60), *_NOT_FULL_HOURS}
+_IN_USE: list[int] = sorted(_OFFSETS, key=lambda minutes: (abs(minutes), minutes))
+SUMMER_MINUTES = 60
+"""By how much summer time moves clocks at most (half an hour on Lord Howe Island)."""
+_AT_ONCE_MS = 60_000
+"""An epoch value is logged within a minute of the local time at the beginning of its line."""
+
+
+def name_of_offset(minutes: int) -> str:
+    """An offset as the report shows it: `UTC`, `+02:00`."""
+    if minutes == 0:
+        return "UTC"
+    return f"{'+' if minutes > 0 else '-'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def is_in_use(minutes: int) -> bool:
+    """True for an offset from UTC that some zone has."""
+    return minutes in _OFFSETS
+
+
+def nearest_offset(difference_ms: int) -> int:
+    """The offset in use, in minutes, that is nearest to a difference; what remains is a clock that is off."""
+    return min(_IN_USE, key=lambda minutes: abs(difference_ms - minutes * 60_000))
+
+
+def offset_between(local_ms: int, utc_ms: int) -> int | None:
+    """How far a local clock is east of UTC, in minutes; None where no zone is so far: lines that were shipped late."""
+    minutes = round((local_ms - utc_ms) / QUARTER_HOUR_MS) * 15
+    return minutes if is_in_use(minutes) else None
+
+
+def offset_at(local_ms: int, utc_ms: int) -> int | None:
+    """The same where both are of one moment: None as well where they are minutes apart, which no zone is."""
+    minutes = offset_between(local_ms, utc_ms)
+    return minutes if minutes is not None and abs(local_ms - utc_ms - minutes * 60_000) <= _AT_ONCE_MS else None
