@@ -155,6 +155,8 @@ class Impact(Struct, frozen=True, kw_only=True, gc=False):
     members: int | None = None
     partitions: int | None = None
     rebalances: int
+    of_connect: bool = False
+    """Connectors and tasks stand for partitions: a Connect cluster shares out these."""
     by_member: MemberImpact | None = None
     """What coordinators tell where nobody names partitions; None where partitions are told, or nothing is."""
 

@@ -12,6 +12,7 @@ from rebalance_forensics.timeline.model import Evidence, GroupOutline
 
 NEVER, NOT_LOGGED = "never", "not in the logs"
 UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
+UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
 SAVED_MS = 1_000
@@ -125,18 +126,23 @@ def unread(impact: Impact) -> str:
     """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
-        return f"the partitions of {' unread for '.join(whose)}" if whose else UNREAD_NOT_LOGGED
+        if whose:
+            return f"the {_work(impact)} of {' unread for '.join(whose)}"
+        return UNPLACED_NOT_LOGGED if impact.of_connect else UNREAD_NOT_LOGGED
     if not impact.unread_partitions:
-        return "no partition was left unread"
-    return f"{_how_many_unread(impact)} unread for {_how_long_unread(impact)}"
+        return "no connector or task was left without a worker" if impact.of_connect else "no partition was left unread"
+    how = "without a worker" if impact.of_connect else "unread"
+    return f"{_how_many_unread(impact)} {how} for {_how_long_unread(impact)}"
 
 
 def unread_figure(impact: Impact) -> str:
     """The unread partitions without the word unread: `2 of 6 partitions, up to 11.2 s`."""
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
-        return f"the partitions of {', '.join(whose)}" if whose else NOT_LOGGED
-    return f"{_how_many_unread(impact)}, {_how_long_unread(impact)}" if impact.unread_partitions else "no partition"
+        return f"the {_work(impact)} of {', '.join(whose)}" if whose else NOT_LOGGED
+    return (
+        f"{_how_many_unread(impact)}, {_how_long_unread(impact)}" if impact.unread_partitions else f"no {_one(impact)}"
+    )
 
 
 def _by_member(impact: Impact) -> tuple[str, str] | None:
@@ -155,8 +161,16 @@ def _by_member(impact: Impact) -> tuple[str, str] | None:
 
 def _how_many_unread(impact: Impact) -> str:
     if impact.known_partitions is None:
-        return count(impact.unread_partitions or 0, "partition")
-    return f"{impact.unread_partitions} of {count(impact.known_partitions, 'partition')}"
+        return count(impact.unread_partitions or 0, _one(impact), _work(impact))
+    return f"{impact.unread_partitions} of {count(impact.known_partitions, _one(impact), _work(impact))}"
+
+
+def _one(impact: Impact) -> str:
+    return "connector or task" if impact.of_connect else "partition"
+
+
+def _work(impact: Impact) -> str:
+    return "connectors and tasks" if impact.of_connect else "partitions"
 
 
 def _how_long_unread(impact: Impact) -> str:

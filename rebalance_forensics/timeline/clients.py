@@ -106,6 +106,24 @@ def is_java(event: Event) -> bool:
 _JAVA = CLIENTS[0]
 
 
+def library_of(timeline: Timeline, participant: Participant) -> Client | None:
+    """The client library whose lines a participant's log holds; None without such a log."""
+    return timeline.remembered(_libraries).get(participant)
+
+
+def _libraries(timeline: Timeline) -> dict[Participant | None, Client]:
+    libraries: dict[Participant | None, Client] = {}
+    for event in timeline.own.by_clients:
+        if (client := client_of(event)) is not None:
+            libraries.setdefault(timeline.participants.of_speaker(event), client)
+    return libraries
+
+
+def is_java_member(timeline: Timeline, participant: Participant) -> bool:
+    """Kafka's own consumer, as far as its log shows; a member without a log is taken for one."""
+    return library_of(timeline, participant) in (None, _JAVA)
+
+
 def every_client_is_java(timeline: Timeline) -> bool:
     """No line of another client library is known; a member that logs nothing is taken for what the others are."""
     other = (e for e in timeline.own.by_clients if client_of(e) not in (None, _JAVA))

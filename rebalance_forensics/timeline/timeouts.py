@@ -22,6 +22,7 @@ from rebalance_forensics.events.membership import (
     PollTimeoutExpired,
 )
 from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import Told
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -134,9 +135,37 @@ def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | No
     return shown.session or None
 
 
-def known_session_ms(timeline: Timeline) -> int | None:
-    """session.timeout.ms as a log shows it, else its default; None where that depends on the client."""
-    return shown_session_ms(timeline) or timeline.remembered(default_session_ms)
+def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
+    """session.timeout.ms of the group or a member as a log shows it, else its default; None where a client decides."""
+    if participant is None:
+        return shown_session_ms(timeline) or timeline.remembered(default_session_ms)
+    default = timeline.remembered(default_session_ms) if is_java_member(timeline, participant) else None
+    return session_of_member_ms(timeline, participant) or default
+
+
+def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
+    """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it.
+
+    What another client printed says nothing of a member where configurations differ or its library is another one.
+    """
+    if not _set_by_clients(timeline.protocol):
+        return shown_session_ms(timeline)
+    shown, logged = timeline.remembered(_shown), timeline.remembered(_logged_sessions)
+    printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
+    for own in (
+        {printed[client] for client in participant.client_ids & printed.keys()},
+        {logged[member] for member in participant.member_ids & logged.keys()},
+    ):
+        if own:
+            return own.pop() if len(own) == 1 else None
+    alike = len({*printed.values(), *logged.values()}) <= 1
+    return shown.session if alike and (not printed or is_java_member(timeline, participant)) else None
+
+
+def _logged_sessions(timeline: Timeline) -> dict[str, int]:
+    """session.timeout.ms by member id, as the coordinator logs it."""
+    lines: list[MemberLoaded | MemberLeft] = [*timeline.of(MemberLoaded), *timeline.of(MemberLeft)]
+    return {e.member: e.session_timeout_ms for e in lines if e.member and e.session_timeout_ms is not None}
 
 
 def session_timeout_ms(timeline: Timeline) -> int:

@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
-from rebalance_forensics.report.wording import culprit, narrative, ranges, since, size, some, step, sureness
+from rebalance_forensics.report.wording import culprit, narrative, ranges, since, size, some, step, sureness, unread
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 
@@ -138,3 +139,12 @@ def test_how_often_and_to_whom_else_it_happened_is_told_behind_the_first_time() 
     assert narrative(replace(once, occurrences=2, affected=("b",))) == "a died. b was affected as well."
     often = replace(once, occurrences=1_204, affected=("b", "c"))
     assert narrative(often) == "a died. It happened 1,204 times. b, c were affected as well."
+
+
+def test_a_connect_cluster_shares_out_connectors_and_tasks_not_partitions() -> None:
+    lost = Impact(
+        unread_partition_ms=4000, unread_partitions=2, known_partitions=7, longest_unread_ms=2000, rebalances=1,
+        of_connect=True,
+    )  # fmt: skip
+    assert unread(lost) == "2 of 7 connectors and tasks without a worker for 2 s"
+    assert unread(replace(lost, unread_partitions=0)) == "no connector or task was left without a worker"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import size_setting
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import how_often, lasting, seconds
@@ -15,7 +16,7 @@ def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advic
     """A full group. Members of a share group share partitions, so more of them than partitions have work."""
     idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
     more = Advice(
-        action="Raise group.max.size on the brokers, or do not start more members than it allows.",
+        action=f"Raise {size_setting(timeline)} on the brokers, or do not start more members than it allows.",
         why=f"The coordinator rejected its join {how_often(events)}{idle}.",
         cost="Larger groups rebalance more slowly.",
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.timeline.clients import heartbeats_from_poll
+from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting
+from rebalance_forensics.timeline.clients import heartbeats_from_poll, library_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import number_of, shown_poll_ms
+from rebalance_forensics.timeline.timeouts import POLL, number_of, shown_poll_ms
 
 _POLL = "Find out what keeps that member from calling poll() during a rebalance."
 _LET_HEARTBEATS_THROUGH = (
@@ -54,21 +57,22 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
         return _POLL_MORE_OFTEN
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return _WITHOUT_POLL_TIMEOUT[slow.shown]
+    spend_less = _how_to_poll_sooner(timeline, slow)
     limit = slow.limit_ms
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
         why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
-        return _shorten(why, "above the duration of the slowest loop")
-    records = timeline.settings.get("max.poll.records", "")
+        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
+    records = timeline.settings.get("max.poll.records", "") if spend_less is _LOWER_MAX_POLL_RECORDS else ""
     away_ms = timeline.measured(slow.away_ms)
     if not away_ms:
         why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
-        return _shorten(why, "above the duration of the slowest loop")
+        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
     slowest = limit + away_ms
     fit = (number_of(records) or 0) * limit // slowest
-    at_most = f" If it was a full batch (max.poll.records is {records}), only {fit} records fit." if fit else ""
-    why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{at_most}"
-    return _shorten(why, f"to about {rounded_up(slowest)}")
+    full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
+    why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{full if fit else ''}"
+    return _shorten(timeline, spend_less, why, f"to about {rounded_up(slowest)}")
 
 
 def close_the_old() -> tuple[Advice, ...]:
@@ -80,15 +84,49 @@ def close_the_old() -> tuple[Advice, ...]:
     return (close,)
 
 
-def _shorten(why: str, enough: str) -> tuple[Advice, ...]:
+class _Remedy(NamedTuple):
+    """How a client spends less time between two calls of poll(), and its price."""
+
+    action: str
+    cost: str | None
+
+
+_LOWER_MAX_POLL_RECORDS = _Remedy(
+    "Lower {max.poll.records}, or move slow work out of the poll loop.",
+    "Smaller batches cost throughput; work outside the loop needs its own commit logic.",
+)
+# StreamThread.runOnce stops taking records from its buffer at half of max.poll.interval.ms.
+_FIND_WHAT_BLOCKS_THE_THREAD = _Remedy(
+    "Find the one slow call: a record, a punctuator, a commit or a restore. A stream thread polls again after half of "
+    "max.poll.interval.ms, so a lower max.poll.records rarely helps.",
+    None,
+)
+# librdkafka's CONFIGURATION.md has no max.poll.records: it counts from one call of its consumer to the next.
+_HANDLE_FEWER_MESSAGES = _Remedy(
+    "Move slow work out of the poll loop, or handle fewer messages between two calls: librdkafka has no "
+    "max.poll.records.",
+    "Work outside the loop needs its own commit logic.",
+)
+
+
+def _how_to_poll_sooner(timeline: Timeline, slow: PollTimeouts) -> _Remedy:
+    if timeline.kind == "streams":
+        return _FIND_WHAT_BLOCKS_THE_THREAD
+    libraries = {library_of(timeline, away.participant) for away in slow.absences}
+    if all(library is not None and library.name == "librdkafka" for library in libraries):
+        return _HANDLE_FEWER_MESSAGES
+    return _LOWER_MAX_POLL_RECORDS
+
+
+def _shorten(timeline: Timeline, remedy: _Remedy, why: str, enough: str) -> tuple[Advice, ...]:
     return (
         Advice(
-            action="Lower max.poll.records, or move slow work out of the poll loop.",
+            action=remedy.action.replace("{max.poll.records}", consumer_setting(timeline, "max.poll.records")),
             why=why,
-            cost="Smaller batches cost throughput; work outside the loop needs its own commit logic.",
+            cost=remedy.cost,
         ),
         Advice(
-            action=f"Raise max.poll.interval.ms {enough} if such loops are normal.",
+            action=f"Raise {consumer_setting(timeline, POLL)} {enough} if such loops are normal.",
             why="A loop that ends within max.poll.interval.ms causes no rebalance.",
             cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
         ),
@@ -105,7 +143,8 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Adv
     return (
         Advice(action=_POLL, why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
         Advice(
-            action="Lower max.poll.interval.ms: it bounds how long a rebalance waits (rebalance timeout).",
+            action=f"Lower {consumer_setting(timeline, POLL)}: it bounds how long a rebalance waits "
+            "(rebalance timeout).",
             why=f"The coordinator removes members that do not rejoin within it{known}"
             f"{lasting(open_ms, '; this rebalance waited {}')}.",
             cost="Healthy members whose poll loop takes longer than the new value are then removed as well.",
@@ -131,7 +170,8 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
             cost="A rebalance may then wait that long for a stuck member.",
         ),
         Advice(
-            action="Call poll() more often: lower max.poll.records, or move slow work out of the poll loop.",
+            action=f"Call poll() more often: lower {consumer_setting(timeline, 'max.poll.records')}, or move slow work "
+            "out of the poll loop.",
             why="A member can rejoin only from poll().",
         ),
     )

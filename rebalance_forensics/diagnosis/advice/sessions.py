@@ -14,12 +14,13 @@ from rebalance_forensics.diagnosis.wording.timeouts import (
 )
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import known_session_ms, session_timeout_ms, shown_session_ms
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import known_session_ms, session_of_member_ms, session_timeout_ms
 
 
 def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
-    session = shown_session_ms(timeline)
+    session = session_of_member_ms(timeline, absence.participant)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
         _look_for_its_end(timeline, absence),
@@ -56,25 +57,25 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
-    away = _away_ms(absence)
-    return timeline.once(("after a pause", away), lambda: _after_pause(timeline, away))
+    away, known = _away_ms(absence), known_session_ms(timeline, absence.participant)
+    return timeline.once(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
 
 
-def _after_pause(timeline: Timeline, away: int | None) -> tuple[Advice, ...]:
-    unheard = _unheard_ms(timeline, away)
+def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
+    unheard = _unheard_ms(timeline, participant, away)
+    session = session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"The coordinator received no heartbeat from it {_unheard(timeline, away)}; "
-            f"the session timeout is {session_in_words(timeline)}.",
+            why=f"The coordinator received no heartbeat from it {_unheard(timeline, participant, away)}; "
+            f"the session timeout is {session}.",
         ),
         Advice(
             action=f"{_raise_above(timeline, unheard)} if such pauses are normal.",
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(rounded_up(unheard))} rather than "
-            f"{session_in_words(timeline)}."
+            cost=f"A dead member is then noticed after {seconds(rounded_up(unheard))} rather than {session}."
             if unheard
-            else f"A dead member is then noticed later than now ({session_in_words(timeline)}).",
+            else f"A dead member is then noticed later than now ({session}).",
         ),
     )
 
@@ -86,22 +87,23 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
-    return timeline.once(("after an outage", away, logged), lambda: _after_outage(timeline, away, logged))
+    who, known = absence.participant, known_session_ms(timeline, absence.participant)
+    return timeline.once(("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged))
 
 
-def _after_outage(timeline: Timeline, away: int | None, logged: str) -> tuple[Advice, ...]:
-    unheard = _unheard_ms(timeline, away)
+def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
+    unheard = _unheard_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"The coordinator received no heartbeat from it {_unheard(timeline, away)}{logged}.",
+        why=f"The coordinator received no heartbeat from it {_unheard(timeline, participant, away)}{logged}.",
     )
     if away is None:
         return (check,)
     patience = Advice(
         action=f"{_raise_above(timeline, unheard)} to ride out such outages.",
-        why=f"The session timeout is {session_in_words(timeline)}; a shorter outage causes no rebalance.",
+        why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
         cost="A dead member is then noticed "
         f"{f'after {seconds(rounded_up(unheard))}' if unheard else 'that much later'}, and its partitions stay unread "
         "that long.",
@@ -119,15 +121,15 @@ def _away_ms(absence: Absence) -> int | None:
     return None if absence.back_at is None else max(absence.back_at - absence.at, 0)
 
 
-def _unheard_ms(timeline: Timeline, away: int | None) -> int | None:
+def _unheard_ms(timeline: Timeline, participant: Participant, away: int | None) -> int | None:
     """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
-    session, back_after = known_session_ms(timeline), away or 0
+    session, back_after = known_session_ms(timeline, participant), away or 0
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 
-def _unheard(timeline: Timeline, away: int | None) -> str:
+def _unheard(timeline: Timeline, participant: Participant, away: int | None) -> str:
     """The same as the end of a sentence."""
-    if (unheard := _unheard_ms(timeline, away)) is not None:
+    if (unheard := _unheard_ms(timeline, participant, away)) is not None:
         return f"for {'at least' if away is None else 'about'} {seconds(unheard)}"
     back_after = timeline.measured(away or 0)
     return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"
@@ -144,7 +146,7 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
     raised = Advice(
         action=f"{unless_back} {session_setting(timeline)} {enough}.",
-        why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline)}.",
+        why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline, away.participant)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "
             f"({session_ceiling(timeline)} is the limit)."

@@ -6,11 +6,20 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.brokers import raise_group_size
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
+    REJECTING,
+    Refusal,
+    Rejection,
+    most_members,
+    rejections,
+    size_setting,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.rejections import REJECTED, about_rejection
 from rebalance_forensics.timeline.group_timeline import Timeline
 
+UNLIMITED = 2**31 - 1
+"""The default of group.max.size (GroupCoordinatorConfig)."""
 FULL = Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
 
 
@@ -20,9 +29,14 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield about_rejection(
             timeline,
             rejection,
-            narrative="{who} was rejected: the group already has group.max.size members.",
+            narrative=f"{{who}} was rejected: the group is full{_limit(timeline, rejection)}.",
             advice=raise_group_size(timeline, rejection.events),
         )
+
+
+def _limit(timeline: Timeline, rejection: Rejection) -> str:
+    most, setting = most_members(timeline, rejection.events), size_setting(timeline)
+    return f" ({setting} is {most})" if most is not None and most < UNLIMITED else f", it has {setting} members"
 
 
 CAUSE = Cause(

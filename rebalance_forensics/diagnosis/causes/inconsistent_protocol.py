@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.advice.assignors import share_an_assignor
@@ -10,8 +11,20 @@ from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import R
 from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixtures
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import rejections as refusals
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 
+OF_KAFKA = {
+    "RangeAssignor": "range",
+    "RoundRobinAssignor": "roundrobin",
+    "StickyAssignor": "sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
+    "StreamsPartitionAssignor": "stream",
+}
+"""ConsumerPartitionAssignor.name() of each, which JoinGroup carries."""
+ASSIGNORS = "partition.assignment.strategy"
 NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
 
 
@@ -21,12 +34,30 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield refusals.about_rejection(
             timeline,
             rejection,
-            narrative=(
-                "{who} was rejected: it has no assignor, or not even the protocol type, in common with the group."
-            ),
+            narrative=f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}.",
             advice=share_an_assignor(rejection.events),
         )
     yield from (refusals.about_refused_migration(timeline, mixture) for mixture in mixtures(timeline))
+
+
+def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
+    """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
+    offered = {
+        assignors
+        for dump in timeline.own.telling(SettingsReported)
+        if dict(dump.settings).get("client.id") in participant.client_ids
+        and (assignors := _names_of_assignors(dict(dump.settings).get(ASSIGNORS, "")))
+    }
+    used = {e.protocol for e in timeline.of(JoinSucceeded) if e.protocol}
+    if len(offered) != 1 or len(used) != 1:
+        return "it has no assignor, or not even the protocol type, in common with the group"
+    return f"it offers only {', '.join(offered.pop())}; the group uses {used.pop()}"
+
+
+def _names_of_assignors(classes: str) -> tuple[str, ...]:
+    """`roundrobin` of a list of classes as a configuration prints it; an assignor not of Kafka's by its class."""
+    found = re.findall(r"(\w+)(?=[\],\s]|$)", classes)
+    return tuple(OF_KAFKA.get(name, name) for name in found)
 
 
 CAUSE = Cause(

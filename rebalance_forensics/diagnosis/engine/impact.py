@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
+from msgspec.structs import replace
+
 from rebalance_forensics.diagnosis.engine.member_impact import member_impact_of
 from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.records import is_timed
@@ -30,6 +32,18 @@ def impact_of(
 
     Of lines without times no length is known, only who paused and how many rebalances there were.
     """
+    found = _impact_of(timeline, started, ended, rebalances, unread, members_gone)
+    return replace(found, of_connect=True) if timeline.kind == "connect" else found
+
+
+def _impact_of(
+    timeline: Timeline,
+    started: int,
+    ended: int,
+    rebalances: Sequence[Rebalance],
+    unread: Sequence[UnreadSpan],
+    members_gone: Sequence[MemberSpan],
+) -> Impact:
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
     told = bool(pauses) or bool(timeline.remembered(_telling_of_pauses).places_touching(started, until))

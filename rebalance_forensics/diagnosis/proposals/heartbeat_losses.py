@@ -66,10 +66,11 @@ def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
 
 def about_static_expiry(timeline: Timeline, absence: Absence) -> Hypothesis:
     """A static member was down for longer than its session."""
+    limit = session_limit(timeline, absence.participant)
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=f"Static member {{who}} stayed away longer than {session_limit(timeline)} and was removed.",
+        narrative=f"Static member {{who}} stayed away longer than {limit} and was removed.",
         severity="warning",
         own=last_line(timeline, absence),
         circumstances=named_as_static(timeline, absence),

@@ -44,6 +44,8 @@ MIGRATION_REFUSED = stated(
 
 MOST_DENIALS = 8
 """So many lines of an authorizer show it; the others say the same."""
+_STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
+"""FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on."""
 MANY_FENCES = 6
 """Fences after which two processes are surely taking the place from each other in turns."""
 
@@ -180,10 +182,10 @@ def _how_fenced(fence: Fence, same: str) -> str:
     if fence.both_seen:
         refused = "the coordinator rejected the second while the first was running"
         what = refused if fence.refused else "the second took the place of the first and fenced it"
-        return f"Two running members used {same}: {what}."
+        return f"Two running members used {same}: {what}.{'' if fence.refused else _STAYS_OUT}"
     if fence.refused:
         return f"A member was rejected because another one, running or not yet expired, held {same}."
     return (
         f"A running member was fenced because another one had joined with {same}; these logs do not show whether both "
-        "were to run, or a restart overlapped."
+        f"were to run, or a restart overlapped.{_STAYS_OUT}"
     )

@@ -14,7 +14,9 @@ from rebalance_forensics.diagnosis.signs.walks import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.diagnosis.wording.participants import members
+from rebalance_forensics.events.epochs import GroupConverted
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.windows import SETTLED_MS
 
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
 TAKEN_OVER = stated("places-taken-in-turn", present="unnamed members left and others took their place")
@@ -34,11 +36,21 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
         answers=shown_by(walk),
         narrative=(
             f"{len(walk.participants)} {who} were restarted one after another{new_names}"
-            f"{lasting(timeline.measured(walk.took_ms), ' within {}')}."
+            f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
         ),
         advice=static_membership(timeline, walk),
     )
     return replace(found, participants=walk.participants)
+
+
+def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
+    """The protocols between which the group was converted meanwhile (KIP-848), as its coordinator logged it."""
+    times = sorted(event.at for event in walk.lines if event.at is not None)
+    if not times:
+        return ""
+    around = timeline.of(GroupConverted).between(times[0] - SETTLED_MS, times[-1] + SETTLED_MS)
+    known = [e for e in around if e.before and e.after]
+    return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
 
 
 def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:

@@ -16,11 +16,12 @@ SETTINGS: dict[str, str] = {
     "group.id": "Consumer: the group it belongs to.",
     "group.consumer.max.size": "Broker, no limit: how many members a group of the KIP-848 protocol may have.",
     "group.consumer.migration.policy": (
-        "Broker, bidirectional: whether a group may move between the classic and the KIP-848 protocol while it runs, "
-        "and so whether members of both may be in it."
+        "Broker, bidirectional (disabled in 3.7 to 3.9): whether a group may move between the classic and the KIP-848 "
+        "protocol while it runs, and so whether members of both may be in it."
     ),
     "group.initial.rebalance.delay.ms": (
-        "Broker, 3 s (0 in the server.properties that Kafka ships): how long an empty group waits for more members."
+        "Broker, 3 s (0 in the server.properties for ZooKeeper that Kafka shipped up to 3.9, not in those for KRaft): "
+        "how long an empty group waits for more members."
     ),
     "group.instance.id": (
         "Consumer, none: a name that survives restarts and makes the member static; back within session.timeout.ms it "

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
-    SINK_CLIENTS,
-    exception_before,
-    is_of_a_connection,
-)
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.diagnosis.signs.others import others_stayed
+from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import HeardLog
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -17,12 +17,12 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import shown_session_ms
+from rebalance_forensics.timeline.timeouts import session_of_member_ms
 
 
 def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> str:
     """A process that died; `newcomers` took its place."""
-    session = shown_session_ms(timeline)
+    session = session_of_member_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     died = death_of(timeline, absence)
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
@@ -52,9 +52,10 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
 
 def _silenced(timeline: Timeline, absence: Absence) -> str:
     """Whether the coordinator evicted it, or a client that heard nothing only counted a session for itself."""
+    limit = session_limit(timeline, absence.participant)
     if _only_by_its_own_count(absence):
-        return f"heard nothing from its coordinator for {session_limit(timeline)} and took its session for expired"
-    return f"was evicted after {session_limit(timeline)} without a heartbeat"
+        return f"heard nothing from its coordinator for {limit} and took its session for expired"
+    return f"was evicted after {limit} without a heartbeat"
 
 
 def _only_by_its_own_count(absence: Absence) -> bool:
@@ -95,7 +96,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | N
         case "too-late":
             return f"{who} lost its membership, and may have handled a record for longer than a rebalance waits{away}."
         case "blocked":
-            session = session_limit(timeline)
+            session = session_limit(timeline, slow.absences[0].participant)
             return f"{who} sent no heartbeat for {session}: handling records may have blocked its heartbeats{away}."
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 

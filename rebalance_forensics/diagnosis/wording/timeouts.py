@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import (
     DEFAULT_MS,
     SESSION,
     SESSION_BEFORE_3_0,
     default_session_ms,
+    session_of_member_ms,
     shown_session_ms,
 )
 
 _SET_BY_BROKERS = ("consumer", "share", "streams")
+SINK_CLIENTS = "connector-consumer-"
+"""What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
 
 
-def session_in_words(timeline: Timeline) -> str:
-    """session.timeout.ms as what follows `the session timeout is`: a default is called one, no log shows it in use."""
-    return timeline.remembered(_session_in_words)
+def session_in_words(timeline: Timeline, participant: Participant | None = None) -> str:
+    """session.timeout.ms of a member as what follows `the session timeout is`; of the group where none is given.
 
-
-def _session_in_words(timeline: Timeline) -> str:
-    if shown := shown_session_ms(timeline):
+    A default is called one: no log shows it in use.
+    """
+    shown = shown_session_ms(timeline) if participant is None else session_of_member_ms(timeline, participant)
+    if shown:
         return seconds(shown)
-    if default := timeline.remembered(default_session_ms):
+    java = participant is None or is_java_member(timeline, participant)
+    if default := timeline.remembered(default_session_ms) if java else None:
         return f"{seconds(default)} unless configured otherwise"
     new, old = seconds(DEFAULT_MS[SESSION]), seconds(SESSION_BEFORE_3_0)
     return f"not shown by these logs (Java clients: {new} by default, {old} before 3.0)"
@@ -33,7 +39,20 @@ def session_setting(timeline: Timeline) -> str:
     """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
     if timeline.protocol in _SET_BY_BROKERS:
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
-    return "session.timeout.ms"
+    return consumer_setting(timeline, SESSION)
+
+
+def consumer_setting(timeline: Timeline, name: str) -> str:
+    """How a consumer's setting is called where an operator sets it: a connector's configuration has it with a prefix.
+
+    KIP-458: `consumer.override.` in the connector's configuration; `consumer.` in the worker's is for all connectors.
+    """
+    return f"consumer.override.{name}" if timeline.remembered(_runs_in_connect) else name
+
+
+def _runs_in_connect(timeline: Timeline) -> bool:
+    clients = [client for one in timeline.participants.everybody for client in one.client_ids]
+    return bool(clients) and all(client.startswith(SINK_CLIENTS) for client in clients)
 
 
 def least_session(timeline: Timeline) -> str:
@@ -49,9 +68,9 @@ def session_ceiling(timeline: Timeline) -> str:
     return f"group.{protocol}max.session.timeout.ms"
 
 
-def session_limit(timeline: Timeline) -> str:
+def session_limit(timeline: Timeline, participant: Participant) -> str:
     """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
-    shown = shown_session_ms(timeline)
+    shown = session_of_member_ms(timeline, participant)
     if timeline.protocol in _SET_BY_BROKERS:
         return f"its session timeout{f' ({seconds(shown)})' if shown else ''}"
     return f"session.timeout.ms{f' ({shown} ms)' if shown else ''}"

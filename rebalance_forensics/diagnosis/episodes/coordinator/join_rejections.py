@@ -17,6 +17,7 @@ from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, S
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
 
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
@@ -111,6 +112,24 @@ def _rejected_participants(timeline: Timeline, event: Event) -> list[Participant
     member = getattr(event, "member", None)
     known = timeline.participants.of_member(member) if isinstance(member, str) else None
     return [known] if known is not None else []
+
+
+_CAPACITY = re.compile(r"maximum capacity of (\d+) members")
+"""GroupMetadataManager.throwIfConsumerGroupIsFull and its like for share and Streams groups."""
+
+
+def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
+    """How many members the group may have: as a refusal names it, else as a broker's configuration shows it."""
+    for event in refusals:
+        if named := _CAPACITY.search(getattr(event, "detail", None) or ""):
+            return int(named[1])
+    return number_of(timeline.settings.get(size_setting(timeline), ""))
+
+
+def size_setting(timeline: Timeline) -> str:
+    """The broker's setting that limits the members of such a group (KIP-389, KIP-848, KIP-932, KIP-1071)."""
+    protocol = f"{timeline.protocol}." if timeline.protocol in ("consumer", "share", "streams") else ""
+    return f"group.{protocol}max.size"
 
 
 class Denial(Struct, frozen=True):

@@ -154,7 +154,7 @@ def _again_and_again(timeline: Timeline) -> list[Event]:
     if not refused:
         return []
     around = setting_ms(timeline, OFFSETS_WRITE)
-    rebalances = timeline.rebalances.between(time_of(refused[0]) - around, time_of(refused[-1]) + around)
+    rebalances = timeline.rebalances.between(time_of(refused[0]), time_of(refused[-1]) + around)
     return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
 
 

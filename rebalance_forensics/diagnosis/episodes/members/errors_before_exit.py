@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.process import ExceptionLogged
@@ -16,9 +17,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
-
-SINK_CLIENTS = "connector-consumer-"
-"""What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
 
 _FAILING = (ExceptionLogged, ThreadFailed, WorkChanged)
 _OF_A_CONNECTION = re.compile(

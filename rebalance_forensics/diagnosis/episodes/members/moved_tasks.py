@@ -7,8 +7,8 @@ longer than that delay, so the next one often joins first.
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import SINK_CLIENTS
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import session_timeout_ms

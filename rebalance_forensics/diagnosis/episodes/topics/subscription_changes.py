@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -17,6 +18,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
 )
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
+from rebalance_forensics.events.rebalances import JoinRequested
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
@@ -47,7 +49,15 @@ class SubscriptionChange(Struct, frozen=True):
             return "rejoined, and no reason was logged: it may have changed its subscription"
         if self.shown == "perhaps-a-pattern":
             return "changed its subscription, or reads a pattern of topics that matches others now"
-        return "changed its subscription"
+        return f"changed its subscription{self._from_to}"
+
+    @property
+    def _from_to(self) -> str:
+        """` from orders to orders, returns`, where a line names both."""
+        for event in self.lines:
+            if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+                return f" from {_topics(event.before)} to {_topics(event.after)}"
+        return ""
 
     def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
         """The rebalances of it; where no request is known, those right after."""
@@ -55,6 +65,11 @@ class SubscriptionChange(Struct, frozen=True):
         if self.facts:
             return touched(timeline, self.facts)
         return tuple(timeline.rebalances.between(at, at + RESUBSCRIBED_MS - 1))
+
+
+def _topics(printed: str) -> str:
+    """Topics as a client prints a set of them, `[returns, orders]`, in order."""
+    return ", ".join(sorted(filter(None, re.split(r"[\[\], ]+", printed)))) or "no topic"
 
 
 def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:

@@ -1,0 +1,72 @@
+"""What the logs hold and decides what to do is in the report, and nothing that Kafka does not do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.expiries import evicted
+from tests.diagnosis.test_group_max_size import FULL
+from tests.diagnosis.test_inconsistent_protocol import REFUSED
+from tests.diagnosis.test_slow_processing import EXPIRED, SHORT, slow_member
+from tests.diagnosis.test_static_member_fenced import fenced
+from tests.diagnosis.test_subscription_change import subscribes_to_more
+from tests.story import Story
+
+ROUND_ROBIN = "[org.apache.kafka.clients.consumer.RoundRobinAssignor]"
+
+
+def test_a_rejected_member_is_shown_with_its_assignor_and_that_of_the_group() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.started("c-3", "01:10:00.000", partition_assignment_strategy=ROUND_ROBIN)
+    story.client("c-3", "01:10:00.500", REFUSED, level="ERROR")
+    assert story.the_incident().summary == "c-3 was rejected: it offers only roundrobin; the group uses range."
+
+
+def test_the_size_of_a_full_group_is_shown_where_a_broker_printed_it() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.broker("00:59:00.000", "KafkaConfig values: \n\tgroup.max.size = 2", logger="kafka.server.KafkaConfig")
+    story.started("c-3", "01:10:00.000").client("c-3", "01:10:00.500", FULL, level="ERROR")
+    assert story.the_incident().summary == "c-3 was rejected: the group is full (group.max.size is 2)."
+
+
+def test_a_subscription_change_names_the_old_and_the_new_topics() -> None:
+    assert subscribes_to_more().the_incident().summary == (
+        "c-2 changed its subscription from orders to orders, refunds."
+    )
+
+
+def test_a_fenced_consumer_is_said_to_stay_out_until_it_is_restarted() -> None:
+    assert "does not rejoin by itself" in fenced().the_incident().summary
+
+
+def first_action(story: Story) -> str:
+    return story.the_incident().root_causes[0].advice[0].action
+
+
+def test_a_java_consumer_is_advised_to_lower_max_poll_records() -> None:
+    assert first_action(slow_member((3, 9))).startswith("Lower max.poll.records,")
+
+
+def test_a_sink_task_sets_its_consumer_with_a_prefix() -> None:
+    """KIP-458: a connector's configuration has the consumer's settings under consumer.override."""
+    first, second, slow = clients = [f"connector-consumer-sink-{task}" for task in range(3)]
+    story = Story(release=(3, 9), group="connect-sink").formed(*clients)
+    old = story.id_of(slow)
+    story.client(slow, "01:10:00.000", EXPIRED, level="WARN").broker("01:10:00.010", story.words.left(old, SHORT))
+    story.rebalanced("01:10:00.011", story.words.leaving(old, SHORT), [first, second])
+    advice = story.the_incident().root_causes[0].advice
+    assert advice[0].action.startswith("Lower consumer.override.max.poll.records,")
+    assert advice[1].action.startswith("Raise consumer.override.max.poll.interval.ms ")
+
+
+@pytest.mark.parametrize(
+    ("dumps", "known"), [({"c-1": 10_000, "c-3": 45_000}, True), ({"c-1": 10_000, "c-2": 45_000}, False)]
+)
+def test_a_session_timeout_is_not_taken_from_configurations_of_others_that_disagree(
+    dumps: dict[str, int], *, known: bool
+) -> None:
+    story = evicted((3, 9)).goes_on("01:15:00.000")
+    for client, value in dumps.items():
+        story.started(client, "00:59:00.000", session_timeout_ms=value)
+    assert ("after 45 s" in story.the_incident().summary) == known
+    assert "after 10 s" not in story.the_incident().summary
