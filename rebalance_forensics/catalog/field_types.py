@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from rebalance_forensics.catalog import java_values, streams_values
+from rebalance_forensics.catalog import java_values
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.settings import read_settings
 
@@ -54,10 +54,10 @@ TYPES: Mapping[str, HoleType] = {
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
     "connection": HoleType(r"[-+]?\d+", java_values.connection),
     "node": HoleType(r"\S*? \(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null", java_values.node, composite=True),
-    "tasks": HoleType(_COLLECTION, streams_values.tasks),
-    "tasks_by_member": HoleType(r"\{[^\n]*?\}", streams_values.tasks_by_member),
-    "participants": HoleType(ANY, streams_values.participants),
-    "client_states": HoleType(ANY, streams_values.client_states, composite=True),
+    "tasks": HoleType(_COLLECTION, java_values.tasks),
+    "tasks_by_member": HoleType(r"\{[^\n]*?\}", java_values.tasks_by_member),
+    "participants": HoleType(ANY, java_values.participants),
+    "client_states": HoleType(ANY, java_values.client_states, composite=True),
 }
 """The types written in Python; `error` and those of patterns/fragments come from data."""
 

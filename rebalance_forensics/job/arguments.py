@@ -11,8 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from rebalance_forensics.job.alerts import webhook_of
 from rebalance_forensics.job.options import HOUR_MS, JobOptions
-from rebalance_forensics.job.settings import SETTINGS
-from rebalance_forensics.job.settings_file import FileSettings, from_file
+from rebalance_forensics.job.settings import SETTINGS, FileSettings, from_file
 from rebalance_forensics.pipeline.inputs.log_tables import columns_of
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules

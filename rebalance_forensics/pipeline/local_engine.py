@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,11 +16,12 @@ from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
-from rebalance_forensics.pipeline.row_transfer import rows_in, run_directory, write_by_shard, write_rows
+from rebalance_forensics.pipeline.schemas import ROWS, is_one_of
 from rebalance_forensics.pipeline.single_process import run_in_process
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.pipeline.workload import weight
+from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.records.splits import Split
 
 IN_TURN = 8
@@ -74,3 +77,37 @@ def _taken(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:
     yield from in_order(rows_in(shard))
     for file in shard:
         file.unlink()
+
+
+@contextmanager
+def run_directory() -> Iterator[Path]:
+    """A directory for the files of one run, that only this user may look into; gone with the run."""
+    with tempfile.TemporaryDirectory(dir=scratch.directory()) as directory:
+        yield Path(directory)
+
+
+def write_rows(batches: Iterable[pa.RecordBatch], file: Path) -> None:
+    """Write batches of ROWS one after another."""
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, ROWS) as out:
+        for batch in batches:
+            out.write_batch(batch)
+
+
+def write_by_shard(batches: Iterable[pa.RecordBatch], files: Sequence[tuple[int, Path]]) -> None:
+    """Write the rows of each shard to a file of its own."""
+    with ExitStack() as opened:
+        sinks = [(shard, opened.enter_context(pa.OSFile(str(file), "wb"))) for shard, file in files]
+        outs = [(shard, opened.enter_context(pa.ipc.new_stream(sink, ROWS))) for shard, sink in sinks]
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            for shard, out in outs:
+                rows = table.filter(is_one_of("shard", [shard], table))
+                if rows.num_rows:
+                    out.write_table(rows)
+
+
+def rows_in(files: Iterable[Path]) -> Iterator[pa.RecordBatch]:
+    """The batches of some files, one after another; a file that was mapped would count as memory to its last page."""
+    for file in files:
+        with pa.OSFile(str(file)) as source:
+            yield from pa.ipc.open_stream(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -17,12 +18,12 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
-from rebalance_forensics.pipeline.unnamed_cases import not_named_elsewhere
 from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline, Leadership, Reading
+from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
 
 def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Report:
@@ -181,3 +182,20 @@ def _begin(incident: Headline) -> tuple[str, str, int, str]:
 
 def _place(gap: Gap) -> tuple[bool, int, str, int, str]:
     return gap.started_at is None, gap.started_at or 0, gap.what, gap.ended_at or 0, gap.consequence
+
+
+def not_named_elsewhere(cases: Sequence[CaseOutline]) -> list[int]:
+    """The places of all cases but those of clients that name no group, whose lines are tied to a group with a name."""
+    named: set[tuple[str, str]] = set()
+    tied: dict[str, set[SpeakerKey]] = defaultdict(set)
+    for case in cases:
+        if not case.from_unnamed:
+            named.add((case.history.cluster, case.history.group))
+            # A line without a client's name belongs to whoever writes into its log.
+            tied[case.history.cluster] |= {*case.speakers, *((host, log, None) for host, log, _ in case.speakers)}
+
+    def is_elsewhere(case: CaseOutline) -> bool:
+        cluster, group = case.history.cluster, case.history.group
+        return case.from_unnamed and ((cluster, group) in named or tied[cluster].issuperset(case.speakers))
+
+    return [place for place, case in enumerate(cases) if not is_elsewhere(case)]

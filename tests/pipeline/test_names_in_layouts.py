@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.pipeline.names_in_layouts import names_in_layouts
+from rebalance_forensics.pipeline.names_in_events import names_in_layouts
 
 MESSAGE = "[Consumer clientId=a, groupId=g] (Re-)joining group"
 KAFKAS = "o.a.k.c.c.internals.ConsumerCoordinator"

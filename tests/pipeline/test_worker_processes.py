@@ -16,9 +16,9 @@ import pytest
 
 from rebalance_forensics.pipeline import local_engine, read_plan
 from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_by_size
+from rebalance_forensics.pipeline.local_engine import rows_in
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.row_transfer import rows_in
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.process import scratch

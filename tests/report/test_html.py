@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of
-from rebalance_forensics.report.html.names import brief
-from rebalance_forensics.report.html.sentences import sentence
+from rebalance_forensics.report.html.names import brief, sentence
 from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Clock

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Culprit, Incident
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST_NAMES, NAMES, NAMES_AN_INCIDENT, Budget
-from rebalance_forensics.report.html.filter_names import filter_names
-from rebalance_forensics.report.html.texts import HOLE, Texts
+from rebalance_forensics.report.html.content import filter_names
+from rebalance_forensics.report.html.page_data import HOLE, Texts
 from rebalance_forensics.report.plain_text import printable
 from tests.report.building import a_crash, crash_report
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import UNREAD_ROWS_A_TABLE, Budget
-from rebalance_forensics.report.html.unread_table import unread_rows
+from rebalance_forensics.report.html.tables import unread_rows
 from rebalance_forensics.report.model import Report
 from tests.report.building import crash_report
 from tests.report.owned import many_partitions, owned_report, unread

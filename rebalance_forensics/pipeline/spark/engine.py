@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -13,12 +16,13 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
-from rebalance_forensics.pipeline.spark.progress import watching
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.sources.records.splits import Split
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import Column, DataFrame, SparkSession
+
 
 Batches = Iterable[pa.RecordBatch]
 Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
@@ -92,3 +96,41 @@ def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, wanted: Wa
 def _numbers(batches: Batches) -> Iterator[int]:
     for batch in batches:
         yield from batch.column(0).to_pylist()
+
+
+POLL_SECONDS = 0.2
+
+
+@contextmanager
+def watching(session: SparkSession, plan: ReadPlan, progress: Callable[[int, int], None]) -> Iterator[None]:
+    """Report on the jobs that run inside the `with` block."""
+    context = getattr(session, "sparkContext", None) if len(plan.portions) > 1 else None
+    if context is None:
+        yield
+        return
+    group, done = f"rebalance-forensics-{uuid4()}", threading.Event()
+    context.setJobGroup(group, "rebalance-forensics analyze")
+    watcher = threading.Thread(target=_poll, args=(context, group, plan, progress, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+def _poll(
+    context: SparkContext, group: str, plan: ReadPlan, progress: Callable[[int, int], None], done: threading.Event
+) -> None:
+    status, total = context.statusTracker(), plan.total_bytes
+    while not done.wait(POLL_SECONDS):
+        stages = [
+            info
+            for job in status.getJobIdsForGroup(group)
+            if (running := status.getJobInfo(job))
+            for stage in running.stageIds
+            if (info := status.getStageInfo(stage)) and info.numTasks == len(plan.portions)
+        ]
+        if stages:
+            progress(total * max(info.numCompletedTasks for info in stages) // len(plan.portions), total)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Headline, Incident
 from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
-from rebalance_forensics.report.html.filter_names import NAMES_LEFT_OUT, filter_names
 from rebalance_forensics.report.html.overview import Overview, overview_of
 from rebalance_forensics.report.html.scenes import Key, Scenes
 from rebalance_forensics.report.html.shapes import Picture
@@ -17,7 +16,7 @@ from rebalance_forensics.report.member_names import short_names, with_short_read
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
 from rebalance_forensics.report.urgency_order import Incidents, is_unexplained, most_urgent_first
-from rebalance_forensics.report.wording import group_of
+from rebalance_forensics.report.wording import group_of, names_besides
 from rebalance_forensics.timeline.model import GroupHistory
 
 
@@ -149,3 +148,24 @@ def _shown(title: str, passages: tuple[Passage, ...], budget: Budget) -> tuple[s
     budget.passages.left -= len(shown)
     budget.omit("sentences on how rebalances read", len(passages) - len(shown))
     return title, shown
+
+
+NAMES_LEFT_OUT = "names of members that the filter would find an incident by"
+
+
+def filter_names(incidents: Sequence[Headline], budget: Budget) -> dict[str, tuple[str, ...]]:
+    """By incident id, as many names as the page holds, of each culprit those that people gave before made-up ones."""
+    names: dict[str, tuple[str, ...]] = {}
+    for number, incident in enumerate(incidents):
+        known = _names_of(incident)
+        shown = known[: budget.names.room(len(incidents) - number - 1)]
+        names[incident.id] = tuple(shown)
+        budget.names.left -= len(shown)
+        budget.omit(NAMES_LEFT_OUT, len(known) - len(shown))
+    return names
+
+
+def _names_of(incident: Headline) -> list[str]:
+    everyone = [culprit for cause in incident.root_causes for culprit in cause.culprits]
+    others = (name for culprit in everyone for name in names_besides(culprit))
+    return list(dict.fromkeys([*(culprit.name for culprit in everyone), *others]))

@@ -1,9 +1,16 @@
-"""Names as they fit into a sentence or a cell: a random id by its beginning."""
+"""Names and sentences as the page writes them: a random id by its beginning, a time as an element."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+from markupsafe import Markup, escape
+
+from rebalance_forensics.report.html.budget import LINE_CHARACTERS
+from rebalance_forensics.report.plain_text import line_of
+from rebalance_forensics.report.rebalance_patterns import Clock, Sentence
+from rebalance_forensics.report.times import iso
 
 RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
@@ -25,3 +32,19 @@ def brief(text: str, group: str | None = None) -> str:
     return STREAM_THREAD.sub(
         r"\1", re.sub(rf"(?<![-\w.]){re.escape(group)}-(?=[0-9a-f]{{8}}…-StreamThread)", "", short)
     )
+
+
+def sentence(parts: Sentence, group: str) -> Markup:
+    """Write what is said about a group, with random ids by their beginning."""
+    return Markup().join(_clock(part) if isinstance(part, Clock) else _words(part, group) for part in parts)
+
+
+def _clock(clock: Clock) -> Markup:
+    return Markup('<time datetime="{}">{}</time>').format(iso(clock.at) or "", clock)
+
+
+def _words(text: str, group: str) -> Markup:
+    """Keep the blanks at the ends, which part the words from a time."""
+    inner = brief(" ".join(text.split()), group)
+    before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
+    return escape(line_of(f"{before}{inner}{after}", LINE_CHARACTERS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
@@ -16,14 +17,13 @@ from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, times, wording
 from rebalance_forensics.report.chains import steps_of
 from rebalance_forensics.report.conclusions import caveat, conclusion
+from rebalance_forensics.report.documents import Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
-from rebalance_forensics.report.html.island import island
 from rebalance_forensics.report.html.legend import legend
-from rebalance_forensics.report.html.names import brief, called
+from rebalance_forensics.report.html.names import brief, called, sentence
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
-from rebalance_forensics.report.html.sentences import sentence
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.input_totals import totals_of_inputs
 from rebalance_forensics.report.model import Report
@@ -167,3 +167,15 @@ def _lines(text: str) -> Markup:
 def _harmless(value: object) -> object:
     """Make every text that enters the page harmless, wherever a template prints it."""
     return line_of(value, LINE_CHARACTERS) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def island(document: Json) -> Markup:
+    """Write a document so that no text in it can close the script element or open a comment."""
+    # ensure_ascii covers U+2028 and U+2029 as well, which once ended a line of JavaScript.
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character, escape in ESCAPES.items():
+        text = text.replace(character, escape)
+    return Markup(text)  # noqa: S704 (every character that HTML gives a meaning is escaped above)

@@ -1,13 +1,15 @@
-"""What the page's own script needs: shapes of each picture, lines behind them, incidents, and what copies them."""
+"""What the page's own script needs: shapes of each picture, lines behind them, incidents; each text once."""
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.documents import Document, Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content
 from rebalance_forensics.report.html.shapes import Bar, Dot, Picture, Row
-from rebalance_forensics.report.html.texts import Texts
 from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.plain_text import line_of, lines_of
 from rebalance_forensics.report.times import iso
@@ -68,3 +70,48 @@ def _dots(row: Row, begun: int, texts: Texts) -> list[Json]:
 
 def _dot(dot: Dot, begun: int, texts: Texts) -> Json:
     return [texts.number_of(dot.severity), dot.at - begun, texts.number_of(dot.label), dot.line, dot.incident]
+
+
+WORD = re.compile(r"[\w-]+")
+DIGIT = re.compile(r"\d")
+HOLE = "\0"
+"""Stands where a text differs from others like it. No harmless text holds it: `plain_text` shows it as an escape."""
+
+
+@dataclass(slots=True)
+class Texts:
+    """Texts told by their number. The page's script puts them together again from `rows` and `parts`."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    """Where each part stands in the list of parts."""
+    rows: list[list[int]] = field(default_factory=list)
+    """For each text the place of its pattern, then the places of what fills the holes of that pattern."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Patterns, and what fills their holes."""
+        return list(self.places)
+
+    def number_of(self, text: str) -> int:
+        """Take a harmless text in, once; give its number."""
+        if text not in self.numbers:
+            self.numbers[text] = len(self.rows)
+            self.rows.append([self._place(part) for part in _parts(text)])
+        return self.numbers[text]
+
+    def _place(self, part: str) -> int:
+        return self.places.setdefault(part, len(self.places))
+
+
+def _parts(text: str) -> list[str]:
+    """The pattern of a text, then its words with a digit in them: names, numbers and times are what varies."""
+    varying: list[str] = []
+
+    def hole(word: re.Match[str]) -> str:
+        if not DIGIT.search(word.group()):
+            return word.group()
+        varying.append(word.group())
+        return HOLE
+
+    return [WORD.sub(hole, text), *varying]
