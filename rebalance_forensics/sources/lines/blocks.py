@@ -14,7 +14,7 @@ _NO_TEXT = b"\x00\r\n"
 
 
 class Block(NamedTuple):
-    """Whole lines from an offset on. `dropped` bytes of its last line were not kept; `lost` if they held text."""
+    """Whole lines from an offset on. `dropped` bytes of its last line were not kept; `lost` if text was among them."""
 
     offset: int
     data: bytes
@@ -29,24 +29,24 @@ class Block(NamedTuple):
 
 def whole_lines(chunks: Iterator[bytes], offset: int = 0) -> Iterator[Block]:
     """Blocks that end with a newline; only the last of a file may not."""
-    held: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     for chunk in chunks:
         rest = chunk
         if size + len(chunk) > LONGEST_LINE and size + (chunk.find(b"\n") + 1 or len(chunk)) > LONGEST_LINE:
-            block, rest = _long_line(b"".join((*held, chunk)), chunks, offset)
+            block, rest = _long_line(b"".join((*pending, chunk)), chunks, offset)
             yield block
-            offset, held, size = block.end, [], 0
+            offset, pending, size = block.end, [], 0
         cut = rest.rfind(b"\n") + 1
         if cut:
-            data = b"".join((*held, memoryview(rest)[:cut]))
+            data = b"".join((*pending, memoryview(rest)[:cut]))
             yield Block(offset, data)
             offset += len(data)
-            held, size = [], 0
-        held.append(rest[cut:] if cut else rest)
+            pending, size = [], 0
+        pending.append(rest[cut:] if cut else rest)
         size += len(rest) - cut
     if size:
-        yield Block(offset, b"".join(held))
+        yield Block(offset, b"".join(pending))
 
 
 def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Block, bytes]:

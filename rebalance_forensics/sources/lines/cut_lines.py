@@ -1,4 +1,4 @@
-"""Lines that a viewer, a shipper or `cut -c` cut at one column: what stood behind it is nowhere."""
+"""Lines that a viewer, a shipper or `cut -c` cut at one column: what was behind it is lost."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from itertools import pairwise
 
 from rebalance_forensics.records import LEFT_OUT
 
+# Below a terminal's width, lines are broken or moved, hardly ever cut; and many are as short as that by themselves.
 _NARROWEST = 80
-"""Below a terminal's width, lines are broken or moved, hardly ever cut; and many are as short as that by themselves."""
 _END = 8
+# So many ends of different letters: lines that are by nature equally long, as one message is, end alike.
 _ENDS = 3
-"""So many ends of different letters: lines that are by nature equally long, as one message is, end alike."""
 _JUST_BELOW = 8
+# Behind no more than one cut line in so many stands one that no record starts with: else lines were broken there.
 _GOES_ON = 3
-"""Behind no more than one cut line in so many stands one that no record starts with: else lines were broken there."""
 _DIGITS = re.compile(r"\d+")
 
-Told = tuple[str, bool]
+LineStart = tuple[str, bool]
 """A line, and whether a record starts with it."""
 
 
-def cut_column(lines: Sequence[Told]) -> int | None:
+def cut_column(lines: Sequence[LineStart]) -> int | None:
     """The column at which a log's lines were cut, in characters; None where they were not.
 
     None is longer; more are just as long than are a little shorter, and they end anywhere in what they say. Where a

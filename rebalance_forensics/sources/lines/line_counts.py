@@ -10,9 +10,9 @@ from rebalance_forensics.records import EpochMs
 
 @dataclass(slots=True)
 class Spoiled:
-    """The records that one defect of ours spoiled, and what is said of it; one may be looked at more than once."""
+    """The records that one defect of ours spoiled, and its description; a record may be looked at more than once."""
 
-    told: str
+    description: str
     at: set[int]
 
 
@@ -97,9 +97,9 @@ class SplitCounts:
 
     def sentences(self) -> tuple[str, ...]:
         """All that could not be read."""
-        return (*self.errors, *map(_said, self._spoiled.values()))
+        return (*self.errors, *map(_sentence, self._spoiled.values()))
 
 
-def _said(spoiled: Spoiled) -> str:
+def _sentence(spoiled: Spoiled) -> str:
     others = f" and {len(spoiled.at) - 1:,} more" if len(spoiled.at) > 1 else ""
-    return f"the record at byte {min(spoiled.at):,}{others} could not be read: {spoiled.told}; {defects.ASK}"
+    return f"the record at byte {min(spoiled.at):,}{others} could not be read: {spoiled.description}; {defects.ASK}"

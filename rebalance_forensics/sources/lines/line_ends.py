@@ -15,9 +15,9 @@ NUL = b"\x00"
 LOOK_BEHIND = 32
 """Bytes before a place that decide whether a line starts there."""
 
+# So many NULs in the middle of a line are padding; fewer may stand in a key that somebody logged.
 _PADDING_BYTES = 16
-"""So many NULs in the middle of a line are padding; fewer may stand in a key that somebody logged."""
-_HELD = 64 << 10
+_MOST_PENDING = 64 << 10
 _BOM = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
 _LONE_CR = re.compile(rb"\r(?!\n|\Z)")
 _MARK = re.compile(_BOM)
@@ -25,8 +25,8 @@ _PADDING = re.compile(rb"(\r?\n)?((?:\x00+|" + _BOM + rb")+)(?=([\r\n])?)")
 _LEADING = re.compile(rb"(?:\x00+|" + _BOM + rb")*")
 _PADDING_GOES_ON = bytes(LOOK_BEHIND)
 _NULS = bytes(1 << 20)
+# What the next bytes may turn into padding, or go on with.
 _UNDECIDED = b"\x00\xef\xbb\xbf\xff\xfe"
-"""What the next bytes may turn into padding, or go on with."""
 
 
 def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -36,41 +36,41 @@ def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
     lines as before. Padding in the middle of a line ends that line. A CR at the very end stays: an LF may follow it
     in another file.
     """
-    held = b""
+    pending = b""
     for chunk in chunks:
-        if held.endswith(_PADDING_GOES_ON) and is_nul(chunk):
-            # It reads the same before the padding that is held as behind it.
+        if pending.endswith(_PADDING_GOES_ON) and is_nul(chunk):
+            # It reads the same before the pending padding as behind it.
             yield chunk
             continue
-        data = held + chunk if held else chunk
+        data = pending + chunk if pending else chunk
         decided = _decided(data)
-        held = data[decided:]
+        pending = data[decided:]
         if decided:
-            yield _with_line_feeds(data[:decided] if held else data, held[:1])
-        if len(held) > _HELD:
-            surplus, held = _shortened(held)
+            yield _with_line_feeds(data[:decided] if pending else data, pending[:1])
+        if len(pending) > _MOST_PENDING:
+            surplus, pending = _shortened(pending)
             yield surplus
-    if held:
-        yield _with_line_feeds(held, b"")
+    if pending:
+        yield _with_line_feeds(pending, b"")
 
 
 def is_nul(data: bytes) -> bool:
-    """Whether it is nothing but NUL. Holes of a sparse file are compared as a block, not byte by byte."""
+    """Whether bytes are all NUL. Holes of a sparse file are compared as a block, not byte by byte."""
     return data == (_NULS if len(data) == len(_NULS) else bytes(len(data)))
 
 
 def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
     """How many bytes of padding a file begins with, and what follows."""
-    skipped, held = 0, b""
+    skipped, pending = 0, b""
     for chunk in chunks:
-        held += chunk
-        match = _LEADING.match(held)
+        pending += chunk
+        match = _LEADING.match(pending)
         cut = match.end() if match else 0
-        skipped, held = skipped + cut, held[cut:]
+        skipped, pending = skipped + cut, pending[cut:]
         # A mark may continue in the next chunk.
-        if len(held) >= len(_UNDECIDED) or (held and held[:1] not in (b"\xef", b"\xff", b"\xfe")):
+        if len(pending) >= len(_UNDECIDED) or (pending and pending[:1] not in (b"\xef", b"\xff", b"\xfe")):
             break
-    return skipped, chain((held,), chunks) if held else chunks
+    return skipped, chain((pending,), chunks) if pending else chunks
 
 
 def _decided(data: bytes) -> int:
@@ -83,7 +83,7 @@ def _decided(data: bytes) -> int:
 
 
 def _with_line_feeds(data: bytes, following: bytes) -> bytes:
-    """The same where it is known what follows. Four looks for a byte tell that nothing is to be done."""
+    """The bytes with LF or CRLF, given what follows. Four searches for a byte usually find nothing to do."""
     size = len(data)
     if b"\r" in data:
         data = _LONE_CR.sub(b"\n", data + following)[:size]
@@ -101,13 +101,13 @@ def _moved(match: re.Match[bytes]) -> bytes:
     return bytes(size - 1) + b"\n"
 
 
-def _shortened(held: bytes) -> tuple[bytes, bytes]:
+def _shortened(pending: bytes) -> tuple[bytes, bytes]:
     """What of a long run of padding can be given away, and as much as tells what it is."""
-    held = _LONE_CR.sub(b"\n", held)
-    match = _PADDING.match(held)
-    if match is None or match.end() < len(held) - LOOK_BEHIND:
-        starts = [run.start() for run in _PADDING.finditer(held) if run.end() >= len(held) - len(_UNDECIDED)]
-        decided = min([len(held) - len(_UNDECIDED), *starts])
-        return _with_line_feeds(held[:decided], held[decided : decided + 1]), held[decided:]
-    kept = (match[1] or b"") + bytes(LOOK_BEHIND) + held[match.end() :]
-    return bytes(len(held) - len(kept)), kept
+    pending = _LONE_CR.sub(b"\n", pending)
+    match = _PADDING.match(pending)
+    if match is None or match.end() < len(pending) - LOOK_BEHIND:
+        starts = [run.start() for run in _PADDING.finditer(pending) if run.end() >= len(pending) - len(_UNDECIDED)]
+        decided = min([len(pending) - len(_UNDECIDED), *starts])
+        return _with_line_feeds(pending[:decided], pending[decided : decided + 1]), pending[decided:]
+    kept = (match[1] or b"") + bytes(LOOK_BEHIND) + pending[match.end() :]
+    return bytes(len(pending) - len(kept)), kept

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 _NEWLINE = 0x0A
+# So much of a block, and what is computed from it, stays in a core's own cache; a block as a whole does not.
 _SLICE = 1 << 16
-"""So much of a block, and what is computed from it, stays in a core's own cache; a block as a whole does not."""
+# Bytes.
 _WORD = 8
-"""Bytes."""
 
 Places = npt.NDArray[np.int64]
 

@@ -39,11 +39,11 @@ def text_of(line: bytes) -> str:
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
 
 
+# An escape of JSON; `half` are those of half a character beyond U+FFFF, without the other half.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-"""An escape of JSON; `half` are those of half a character beyond U+FFFF, without the other half."""
 
 
 def whole_characters(text: str) -> str:

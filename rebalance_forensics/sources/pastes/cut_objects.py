@@ -34,12 +34,12 @@ def closed(text: str) -> str:
 
 def _candidates(head: str, tail: str) -> list[str]:
     """What the whole may have been: the text that was cut ended there, or the object did."""
-    open_ones = _open_at_the_end(head)
-    if open_ones is None:
+    closing = _open_at_the_end(head)
+    if closing is None:
         return []
     shut = f'{head}{_MARK}"'
     rest = tail.lstrip(" ,")
-    return [*([f"{shut},{rest}"] if rest.startswith('"') else []), shut + "".join(reversed(open_ones))]
+    return [*([f"{shut},{rest}"] if rest.startswith('"') else []), shut + "".join(reversed(closing))]
 
 
 def _open_at_the_end(head: str) -> list[str] | None:

@@ -29,14 +29,14 @@ def without_tags(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _whole_rows(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Rows of a table that were written in several lines, in one each."""
-    held: list[Piece] = []
+    row: list[Piece] = []
     for piece in pieces:
-        held.append(piece)
-        ends = _ROW.findall("".join(each.text for each in held))
-        if len(held) > _LONGEST_ROW or not ends or ends[-1].startswith("</"):
-            yield from [held[0].reading("".join(each.text.strip() for each in held))] if ends else held
-            held = []
-    yield from held
+        row.append(piece)
+        ends = _ROW.findall("".join(each.text for each in row))
+        if len(row) > _LONGEST_ROW or not ends or ends[-1].startswith("</"):
+            yield from [row[0].reading("".join(each.text.strip() for each in row))] if ends else row
+            row = []
+    yield from row
 
 
 def _shown(piece: Piece) -> Iterator[Piece]:

@@ -55,17 +55,21 @@ def has_rule(lines: Sequence[str]) -> bool:
 
 def has_rows(lines: Sequence[str]) -> bool:
     """Whether most lines are rows of a table whose rule was not copied."""
-    said = [line for line in lines if line.strip()]
-    rows = [line for line in said if line.startswith("|") and line.endswith("|") and line.count("|") > _LEAST_BARS]
-    return 2 * len(rows) > len(said)
+    lines_with_text = [line for line in lines if line.strip()]
+    rows = [
+        line
+        for line in lines_with_text
+        if line.startswith("|") and line.endswith("|") and line.count("|") > _LEAST_BARS
+    ]
+    return 2 * len(rows) > len(lines_with_text)
 
 
 def has_columns(lines: Sequence[str]) -> bool:
     """Whether most lines are rows of a spreadsheet, one of which holds a line of a log beside its time."""
-    said = [line for line in lines if line.strip()]
+    lines_with_text = [line for line in lines if line.strip()]
     for delimiter in "\t,;":
-        rows = [line for line in said if _may_be_row(line, delimiter)]
-        if 2 * len(rows) > len(said) and _are_columns(rows, delimiter):
+        rows = [line for line in lines_with_text if _may_be_row(line, delimiter)]
+        if 2 * len(rows) > len(lines_with_text) and _are_columns(rows, delimiter):
             return any(_is_line(cell) for line in rows for cell in _cells(line, delimiter))
     return False
 
@@ -170,7 +174,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         return 0
     if count < 2 or at < barren.get((delimiter, count), 0):
         return 0
-    size, held = 0, False
+    size, has_log_line = 0, False
     for piece in islice(pieces, at, None):
         cells = _cells(piece.text, delimiter)
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
@@ -179,12 +183,12 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         if looks_like_record(piece.text) and not _may_be_row(piece.text, delimiter):
             break
         size += 1
-        held = held or any(map(_is_line, cells))
+        has_log_line = has_log_line or any(map(_is_line, cells))
     rows = [piece.text for piece in pieces[at : at + size]]
-    held = held and (not looks_like_record(first) or _are_columns(rows, delimiter))
-    if not held:
+    has_log_line = has_log_line and (not looks_like_record(first) or _are_columns(rows, delimiter))
+    if not has_log_line:
         barren[delimiter, count] = at + size
-    return size if held and (size > 1 or delimiter == "|") else 0
+    return size if has_log_line and (size > 1 or delimiter == "|") else 0
 
 
 def _is_line(cell: str) -> bool:

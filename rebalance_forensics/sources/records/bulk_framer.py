@@ -22,14 +22,14 @@ Relevant = Callable[[bytes], Sequence[int]]
 _NEWLINE = 0x0A
 _SEPARATOR = 0x1E
 _PROBES = 16
+# No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB.
 _HEADER_BYTES = 4096
-"""No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB."""
+# Bytes; the lines between two records as near as that are counted, of others the places are looked up.
 _NEAR = 2048
-"""Bytes; the lines between two records as near as that are counted, of others the places are looked up."""
 _BRACE = 0x7B
 _BLANK = b" \t\r\n\x0b\x0c\x00"
+# Fewer headers than one in so many lines: the layout may have changed, look closer.
 _SUSPICIOUS = 20
-"""Fewer headers than one in so many lines: the layout may have changed, look closer."""
 
 
 @dataclass(slots=True)
@@ -55,26 +55,26 @@ class BulkFramer:
 
     def frame(self, blocks: Iterator[Block]) -> Iterator[Batch]:
         """The hit records that start in this split; each block is completed by the lines that lead the next."""
-        held: Block | None = None
+        pending: Block | None = None
         tail: list[bytes] = []
         for block in blocks:
-            lead = self._lead(block.data) if held is not None else 0
+            lead = self._lead(block.data) if pending is not None else 0
             whole = lead == len(block.data)
             if whole and not block.dropped and sum(map(len, tail)) < MAX_BYTES:
                 tail.append(block.data)
                 continue
-            if held is not None:
-                end = held.end + sum(map(len, tail)) + lead
-                yield from self._block(held, b"".join((*tail, block.data[:lead])))
+            if pending is not None:
+                end = pending.end + sum(map(len, tail)) + lead
+                yield from self._block(pending, b"".join((*tail, block.data[:lead])))
                 if whole:
                     self._drop(block)
                 if self.end is not None and end > self.end:
                     return
             tail = []
-            held = block._replace(offset=block.offset + lead, data=block.data[lead:]) if lead else block
-            held = None if whole else held
-        if held is not None:
-            yield from self._block(held, b"".join(tail))
+            pending = block._replace(offset=block.offset + lead, data=block.data[lead:]) if lead else block
+            pending = None if whole else pending
+        if pending is not None:
+            yield from self._block(pending, b"".join(tail))
 
     def _lead(self, data: bytes, at: int = 0) -> int:
         """Where the first record from a line on starts, or how far the lines of one record may reach."""

@@ -16,8 +16,8 @@ from rebalance_forensics.sources.records.line_framer import long_line
 from rebalance_forensics.sources.records.profiled_peeler import Peeler
 from rebalance_forensics.sources.records.record_builder import MAX_LINES, Batch, Framed, in_batches
 
+# How far the lines of one record may be apart in a stream of several hosts.
 _REACH = 1 << 20
-"""How far the lines of one record may be apart in a stream of several hosts."""
 
 
 @dataclass(slots=True)

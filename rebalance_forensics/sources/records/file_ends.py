@@ -60,9 +60,9 @@ class FileEnd:
         yield from self._rest(start, last.data[cut:], last.data[:cut], framer)
 
     def _rest(self, start: int, line: bytes, before: bytes, framer: Bounded) -> Iterator[Block]:
-        """What stands behind the last line end, and what continues it and its record in the next files."""
-        here, at, end, severed = len(line), start, start + len(line), False
-        # Behind bytes that cannot be read nothing is known to go on.
+        """What follows the last line end, and what continues it and its record in the next files."""
+        own_length, at, end, severed = len(line), start, start + len(line), False
+        # Behind bytes that cannot be read, nothing is known to continue.
         files = () if self.counts.stopped else self.split.profile.continues_in
         for file in files:
             skipped, head = first_lines(file, CONTINUATION_BYTES)
@@ -87,7 +87,7 @@ class FileEnd:
             cut = data.rfind(b"\n") + 1
             yield from _block(at, data[:cut])
             at, line = at + cut, data[cut:]
-        if at == start and len(line) == here:
+        if at == start and len(line) == own_length:
             yield from self._last_line(start, line, severed=severed, followed=bool(files))
         else:
             yield from _block(at, line)

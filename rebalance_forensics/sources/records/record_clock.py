@@ -31,11 +31,11 @@ class Clock:
         self._zones = dict(self.profile.zones)
 
     def time_of(
-        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None, beside: Stamp | None = None
+        self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None, envelope_local: Stamp | None = None
     ) -> tuple[EpochMs | None, bool]:
-        """The time of a record, and whether its zone is known; `beside` is its envelope's time of no known zone."""
+        """The time of a record, and whether its zone is known; `envelope_local` is its envelope's, without a zone."""
         if stamp is None:
-            stamp, beside = beside, None
+            stamp, envelope_local = envelope_local, None
         if stamp is None:
             return envelope_at, envelope_at is not None
         if stamp.form == "full":
@@ -44,8 +44,8 @@ class Clock:
             self._dated = at
             return at, zoned
         near = envelope_at
-        if near is None and beside is not None and beside.form != "time-only":
-            near = self._local(beside, None, host)
+        if near is None and envelope_local is not None and envelope_local.form != "time-only":
+            near = self._local(envelope_local, None, host)
         undated = self._local(stamp, near, host)
         if undated is None:
             return envelope_at, envelope_at is not None
@@ -76,12 +76,12 @@ class Clock:
         if stamp.form == "no-year":
             return self._with_year(stamp.local_ms, near)
         if near is None and self.profile.midnight_ms is None:
-            near = self._beside_dated(host)
+            near = self._after_last_dated(host)
         if near is not None:
             return round((near - stamp.local_ms) / DAY_MS) * DAY_MS + stamp.local_ms
         return self._with_date(stamp.local_ms, host)
 
-    def _beside_dated(self, host: str | None) -> int | None:
+    def _after_last_dated(self, host: str | None) -> int | None:
         """About the local time of a host that prints no dates, from what was read just before it."""
         if self._dated is None:
             return self.profile.near_ms
@@ -99,9 +99,9 @@ class Clock:
         self._last[host] = (time_of_day, days)
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 
-    def _with_year(self, local_ms: int, beside: int | None) -> int | None:
+    def _with_year(self, local_ms: int, near: int | None) -> int | None:
         """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
-        return with_year(local_ms, beside if beside is not None else self.profile.near_ms)
+        return with_year(local_ms, near if near is not None else self.profile.near_ms)
 
 
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:

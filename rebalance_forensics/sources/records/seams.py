@@ -20,8 +20,8 @@ from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger, fi
 from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
 
 _LINE_BYTES = 64 << 10
+# Lines before the end of a file among which its last header is sought.
 _LOOKED_AT = 200
-"""Lines before the end of a file among which its last header is sought."""
 _ENDS_WITH_LOGGER = re.compile(rb" \([\w$./-]+\)\s*\Z")
 
 
