@@ -12,7 +12,7 @@ from typing import NamedTuple
 _LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
 _HEADER = re.compile(
     rf"\[?(?:\d{{4}}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[.,]\d+\]?(?:Z|[+-]\d\d:?\d\d)? +(?:\[[^\]]+\] )?{_LEVEL} +"
-    r"(?:\d+ --- \[[^\]]+\] \S+ +: |[\w.$]+ - )?"
+    r"(?:\d+ --- (?:\[[^\]]+\] )+\S+ +: |[\w.$]+ - )?"
 )
 """Kafka's own, with a date or without; Spring's and Logback's with thread and logger."""
 
@@ -27,7 +27,17 @@ class Told(NamedTuple):
     @property
     def message(self) -> str:
         """The record without its header and the logger behind it."""
-        return re.sub(r" \([\w.$]+(?::\d+)?\)$", "", _HEADER.sub("", self.text))
+        return re.sub(r" \([\w.$]+(?::\d+)?\)$", "", self.rest, count=1, flags=re.MULTILINE)
+
+    @property
+    def rest(self) -> str:
+        """All that stands behind the header."""
+        return _HEADER.sub("", self.text)
+
+    @property
+    def header(self) -> str:
+        """All that stands before the message, or before what a logger appends to it."""
+        return self.text.removesuffix(self.rest)
 
 
 Shape = Callable[[Sequence[Told]], str]
@@ -76,6 +86,25 @@ def _lines(told: Sequence[Told]) -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", "<br>")
+
+
+def _below(told: Told) -> str:
+    """The message on the line below its header."""
+    return f"{told.header.rstrip()}\n    {told.rest}"
+
+
+def _below_its_prefix(told: Told) -> str:
+    """The message on the line below the prefix of Kafka's class, which kept its blank."""
+    prefix = re.match(r"(?:\[[^\[\]]+\]:? )?", told.rest)
+    return f"{told.header}{prefix[0]}\n\t{told.rest[prefix.end() :]}" if prefix and prefix[0] else told.text
+
+
+def _in_the_middle(mark: str) -> Shape:
+    def shape(told: Sequence[Told]) -> str:
+        lines = _lines(told)
+        return "\n".join([*lines[: len(lines) // 2], mark, *lines[len(lines) // 2 :]]) + "\n"
+
+    return shape
 
 
 def _in_quotes(text: str) -> str:
@@ -139,6 +168,13 @@ SHAPES: dict[str, Shape] = {
     "months in German": _each(lambda t: f"{int(t.at[8:10])}. November {t.at[:4]}, {t.at[11:19]} MEZ INFO {t.message}"),
     "months in French": _each(lambda t: f"{int(t.at[8:10])} nov. {t.at[:4]} \u00e0 {t.at[11:19]} INFO {t.message}"),
     "its time twice": _each(lambda t: f"{t.at} {t.text}"),
+    "a fence in the middle": _in_the_middle("```"),
+    "a blank in front": _each_line(lambda line: f" {line}"),
+    "the message below its header": _each(_below),
+    "the message below its prefix": _each(_below_its_prefix),
+    "the reason on a line below": _each(lambda t: t.text.replace(" (reason: ", " \n\t(reason: ")),
+    "an ingestion time behind": _each(lambda t: f"{t.text},{t.at[:10]} {t.at[11:23]}"),
+    "a category line above": _each(lambda t: f"info: com.acme.Bus[0]\n      {t.message}"),
     "bare": _each(lambda t: t.message),
     "bare and wrapped": lambda told: wrapped([line for t in told for line in t.message.split("\n")], 90),
     "bare, who said it in front": _each(lambda t: f"[{t.at[11:16]}] sam: {t.message}"),

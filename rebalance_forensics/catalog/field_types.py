@@ -30,6 +30,8 @@ _COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n
 _PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
 _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
 ANY = r"(?s:.*?)"
+_MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
+"""What people put in place of an address before they publish a log."""
 
 TYPES: Mapping[str, HoleType] = {
     "id": HoleType(r"\S+?", java_values.name, loose=r"[^\n]+?"),
@@ -53,7 +55,11 @@ TYPES: Mapping[str, HoleType] = {
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
     "connection": HoleType(r"[-+]?\d+", java_values.connection),
-    "node": HoleType(r"\S*? \(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null", java_values.node, composite=True),
+    "node": HoleType(
+        rf"(?:\S*? )?\(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null|{_MASKED}",
+        java_values.node,
+        composite=True,
+    ),
     "tasks": HoleType(_COLLECTION, java_values.tasks),
     "tasks_by_member": HoleType(r"\{[^\n]*?\}", java_values.tasks_by_member),
     "participants": HoleType(ANY, java_values.participants),

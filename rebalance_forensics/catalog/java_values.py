@@ -19,7 +19,7 @@ _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
-_NODE = re.compile(r"(\S*?)(?::(-?\d+))? \(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
+_NODE = re.compile(r"(?:(\S*?)(?::(-?\d+))? )?\(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
 _LONG = 2**63
 
 

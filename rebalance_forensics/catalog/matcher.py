@@ -216,6 +216,8 @@ class Catalog:
         return known
 
 
+_MOST_BREAKS = 4
+"""So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRACE = re.compile(
     r"\n(?:[^\S\n]++at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |[^\S\n]++\.\.\. \d+ )"
@@ -232,7 +234,10 @@ def clean(message: str) -> str:
 
 
 def _forms(message: str) -> Iterator[str]:
-    """The whole message; then without the stack trace behind it; then its first line alone."""
+    """The whole message; then without the stack trace behind it; then its first line alone; then as one line.
+
+    A terminal, a form or a console logger may have broken the line between words or inside one.
+    """
     yield message
     if "\n" not in message:
         return
@@ -242,6 +247,10 @@ def _forms(message: str) -> Iterator[str]:
         yield head
     if "\n" in head:
         yield head[: head.index("\n")].rstrip()
+        if head.count("\n") <= _MOST_BREAKS:
+            lines = [line.strip() for line in head.split("\n")]
+            yield " ".join(lines)
+            yield "".join(lines)
 
 
 def _undressed(peeled: Peeled) -> Iterator[Peeled]:

@@ -29,6 +29,9 @@ class Maybe(Struct, frozen=True):
 
 Part = str | Hole | Maybe
 
+_ADDRESS = "node"
+"""The type of a broker as Java prints it: host, port, id and rack."""
+
 _TOKEN = re.compile(
     r"(?P<open>\[\[)|(?P<close>\]\])|(?P<brace>\{\{|\}\})|\{'(?P<quoted>[^']*)'\}"
     r"|\{(?P<name>\w+)(?::(?P<type>[^{}?]+)(?P<optional>\?)?)?\}|(?P<stray>[{}])"
@@ -57,7 +60,7 @@ def parse(text: str) -> tuple[Part, ...]:
     if len(stack) > 1:
         raise TemplateError("an optional part opens with [[ and never closes; write {'[['} for the two brackets")
     _literal(stack[0], text[at:])
-    return _trimmed(stack[0])
+    return _trimmed(_without_addresses(stack[0]))
 
 
 def _literal(parts: list[Part], text: str) -> None:
@@ -65,6 +68,19 @@ def _literal(parts: list[Part], text: str) -> None:
         parts[-1] += text
     elif text:
         parts.append(text)
+
+
+def _without_addresses(parts: Sequence[Part]) -> list[Part]:
+    """The same where a broker's address may be missing: it is what people cut out first before they publish a log."""
+    done: list[Part] = []
+    for part in parts:
+        before = done[-1] if done else None
+        if isinstance(part, Hole) and part.type == _ADDRESS and isinstance(before, str) and before.endswith(" "):
+            done[-1] = before[:-1]
+            done.append(Maybe((" ", part)))
+        else:
+            done.append(part)
+    return done
 
 
 def _trimmed(parts: list[Part]) -> tuple[Part, ...]:

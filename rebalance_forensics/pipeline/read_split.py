@@ -20,6 +20,7 @@ from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.pipeline.cut_names import Named, restore_names
 from rebalance_forensics.pipeline.mentions import Mentions
+from rebalance_forensics.pipeline.nameless_clients import in_their_only_group
 from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
@@ -68,9 +69,9 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     try:
         events = _events(split, catalog, reading, counts, tally)
         if split.profile.document == PASTE:
-            events = restore_names(events, tally.named)
+            events = in_their_only_group(restore_names(events, tally.named))
         elif not split.is_part and split.file.size <= MOST_BYTES:
-            events = on_one_clock(events)
+            events = in_their_only_group(on_one_clock(events))
         yield from events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)

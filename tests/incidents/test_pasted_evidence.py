@@ -12,7 +12,7 @@ from tests.incidents.sample import LOCAL, Sample, all_samples
 from tests.pasting import SHAPES, Told
 
 SAMPLES = {sample.folder.name: sample for sample in all_samples()}
-NO_TIMES = ("bare", "bare and wrapped", "bare, who said it in front")
+NO_TIMES = ("bare", "bare and wrapped", "bare, who said it in front", "a category line above")
 NOT_SO = {
     *(("rebalance-straggler", shape) for shape in NO_TIMES),
     ("connect-config-change", "bare and wrapped"),

@@ -20,7 +20,6 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _MAX_ROW = 8 << 20
 _DELIMITERS = ",;\t|"
 _LONGEST_NAME = 80
-_UNQUOTED = re.compile(r"(?P<text>[\[\d{].{20,}),(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?)\Z", re.DOTALL)
 _LONGEST_TIME = 36
 _HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
 csv.field_size_limit(2 * _MAX_ROW)
@@ -102,11 +101,7 @@ class BareRow(Struct, frozen=True, kw_only=True):
 
     def peel(self, line: Line) -> Sequence[Line] | None:
         """The line inside."""
-        if line.fields is not None:
-            return None
-        if match := _UNQUOTED.match(line.text):
-            return (replace(line, text=match["text"], at=instant(match["time"]) or line.at),)
-        if not line.text.startswith('"') or '",' not in line.text:
+        if line.fields is not None or not line.text.startswith('"') or '",' not in line.text:
             return None
         cells = cells_of([line.text.replace("\n", "\r")])
         if not cells:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from rebalance_forensics.sources.layouts.base import Parsed, level_of
 from rebalance_forensics.sources.layouts.message_trailer import without_trailer
+from rebalance_forensics.sources.layouts.split_messages import HEADER_ENDS, below, in_one_line
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
 # An expression with no more groups than time, level, logger, thread and message has no second branch.
@@ -32,11 +33,15 @@ class TextLayout(Struct, frozen=True, kw_only=True):
 
     def is_header(self, line: str) -> bool:
         """Whether a record starts with this line."""
-        return self.header.match(line) is not None
+        if self.header.match(line) is not None:
+            return True
+        return line.endswith(HEADER_ENDS) and self._above_its_message(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""
         match = self.header.match(text)
+        if match is None and ("\n" in text or text.endswith(HEADER_ENDS)):
+            match = self._above_its_message(text)
         if match is None:
             return None
         parts = match.groupdict()
@@ -45,16 +50,25 @@ class TextLayout(Struct, frozen=True, kw_only=True):
         stamp = read_stamp(time) if time else None
         if time and stamp is None:
             return None
+        message = parts["message"] or ""
+        if "\n" in text:
+            is_below = match.string[match.start("message") - 1] == "\n"
+            message = in_one_line(message.lstrip(" \t") if is_below else message)
         parsed = Parsed(
             stamp=stamp,
             level=level_of(group("level")),
             logger=group("logger"),
             thread=(thread.strip() or None) if thread else None,
-            message=parts["message"] or "",
+            message=message,
         )
         if self.trailer is not None:
             parsed = without_trailer(parsed, self.trailer.search(parsed.message))
         return parsed if self.then is None else self.then(parsed)
+
+    def _above_its_message(self, text: str) -> re.Match[str] | None:
+        """The header that lost the blank behind it, with the message below it."""
+        first, _, rest = text.partition("\n")
+        return self.header.match(below(first, rest)) if first.endswith(HEADER_ENDS) else None
 
     def end_of_time(self, line: str) -> int:
         """Where the time in front of a line ends."""

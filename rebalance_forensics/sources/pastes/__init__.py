@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.blocks import whole_lines
 from rebalance_forensics.sources.lines.cut_lines import cut_column, is_cut
 from rebalance_forensics.sources.lines.line_ends import line_feeds
@@ -15,10 +16,12 @@ from rebalance_forensics.sources.pastes import characters, cut_objects, dates, m
 from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
+    belongs_below,
     has_time,
     is_exception,
     is_object,
     is_setting,
+    lacks_message,
     looks_like_record,
 )
 
@@ -67,7 +70,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
     timed = any(has_time(each.text) for each in pieces)
     done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
     after_blank, in_settings, after_record = True, False, False
-    for piece in parted(_whole(pieces, timed=timed)):
+    for piece in parted(_with_messages(_whole(pieces, timed=timed))):
         if not piece.text.strip():
             after_blank = True
             continue
@@ -93,6 +96,23 @@ def _whole(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
     if column is None:
         return wraps.joined(pieces, timed=timed)
     return [piece.reading(piece.text + LEFT_OUT) if is_cut(piece.text, column) else piece for piece in pieces]
+
+
+def _with_messages(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The lines, each header in one with the message that stands below it."""
+    header: Piece | None = None
+    for piece in pieces:
+        if header is not None and piece.text.strip() and belongs_below(piece.text):
+            yield header.reading(below(header.text, piece.text))
+            header = None
+            continue
+        if header is not None:
+            yield header
+        header = piece if lacks_message(piece.text) else None
+        if header is None:
+            yield piece
+    if header is not None:
+        yield header
 
 
 def _object_in(text: str) -> str:

@@ -32,7 +32,7 @@ _MARKS = tuple(
         r"[ \t]{0,8}(?:/\*{1,2}|\*(?=\s|\Z)|//+|#+|--(?=\s)|;+)[ \t]?(?P<text>.*)",
         r"\A`(?P<text>.+)`",
         r"[\"'](?P<text>[^\"']+)[\"'],?",
-        r"[ \t]{2,40}(?P<text>\S.*)",
+        r"[ \t]{1,40}(?P<text>\S.*)",
     )
 )
 _INDENT = _MARKS[-1]
@@ -91,7 +91,7 @@ def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str])
     """A mark is one where a record starts behind it; quotes in a long run as well. A table's bars are none."""
     if mark in _BARS and all(piece.text.count("|") >= _TABLE_BARS for piece in run):
         return False
-    records = sum(looks_like_record(text.lstrip("`'\"")) for text in inside)
+    records = sum(looks_like_record(text.lstrip(" \t`'\"")) for text in inside)
     if mark is _INDENT:
         return records * 2 >= len(run)
     if records:

@@ -9,8 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources import layouts
-from rebalance_forensics.sources.layouts.base import LEVEL
+from rebalance_forensics.sources.layouts.base import LEVEL, Parsed
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
+from rebalance_forensics.sources.layouts.split_messages import awaits_message
 from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 
 _LOOKED_AT = 300
@@ -79,8 +80,25 @@ _known_record = lru_cache(maxsize=2048)(_is_record)
 """Each mark that may stand in front of lines asks it of all of them."""
 
 
-@lru_cache(maxsize=8192)
+def lacks_message(text: str) -> bool:
+    """Whether the text is a header, and the message of its record stands below it."""
+    parsed = _parsed(text) if len(text) < _LOOKED_AT else None
+    return parsed is not None and awaits_message(parsed.message)
+
+
+def belongs_below(text: str) -> bool:
+    """Whether the text can be the message of a header above it: no time and no logger of its own stand in it."""
+    parsed = _parsed(text.lstrip()[:_LOOKED_AT])
+    return parsed is None or (parsed.stamp is None and parsed.logger is None)
+
+
 def _header(text: str) -> tuple[bool, bool]:
-    name = layouts.header_layout(text) if text[:1] not in (" ", "\t", "") else None
-    parsed = layouts.by_name()[name].parse(text) if name else None
+    parsed = _parsed(text)
     return parsed is not None, parsed is not None and parsed.stamp is not None
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> Parsed | None:
+    """The record that begins with the text, as far as its layout tells."""
+    name = layouts.header_layout(text) if text[:1] not in (" ", "\t", "") else None
+    return layouts.by_name()[name].parse(text) if name else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, joined_records, marks, tables, wraps
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
 """Nobody selects more than this by hand."""
@@ -72,7 +72,12 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
 
 def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
     """Whether records are among the lines that nobody takes for one."""
-    others = [Piece(0, 0, line) for line in lines if line.strip() and line not in headers]
+    above = ["", *lines]
+    others = [
+        Piece(0, 0, line)
+        for before, line in zip(above, lines, strict=False)
+        if line.strip() and line not in headers and not lacks_message(before)
+    ]
     found = marks.stripped(characters.plain(others))
     lost = sum(
         looks_like_record(after.text) and not looks_like_record(before.text)

@@ -27,6 +27,8 @@ _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?
 """What ends a record in Kafka's own layout: nothing of that line stands on the next one."""
 _SMALL_WORD = re.compile(r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|will|with) ")
 _SENTENCE_ENDS = (".", ")", "]")
+_HEADINGS = ("Group member (", "group coordinator (")
+"""brod's group members put what they say on the next line (brod_group_coordinator.erl)."""
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
 
@@ -155,6 +157,8 @@ def _may_go_on(before: str, after: str) -> bool:
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
         return False
     if is_exception(after) and before.rstrip().endswith(_SENTENCE_ENDS):
+        return False
+    if before.endswith("):") and any(heading in before for heading in _HEADINGS):
         return False
     return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
 

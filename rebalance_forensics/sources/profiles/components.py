@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
+# A client's default client id is its name, and the broker's lines are full of it: they are the broker's all the same.
+_OWN_NAME = r"(?<![iI]d[=:])(?<![iI]d[=:][ \"'])"
+_NO_ID = r"(?!-(?:[0-9a-f]{8}-|\d))"
 _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
     (component, weight, re.compile(expression))
     for component, weight, expression in (
@@ -39,7 +42,7 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
             r"\[Schema registry clientId=|kafka\.schemaregistry|SchemaRegistryConfig values|SchemaRegistryCoordinator",
         ),
         ("share", 5, r"\[ShareConsumer |ShareMembershipManager|ShareConsumerImpl"),
-        ("librdkafka", 6, r"rdkafka|\[thrd:[^\[\]\n]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
+        ("librdkafka", 6, rf"{_OWN_NAME}rdkafka{_NO_ID}|\[thrd:[^\[\]\n]*\]: |#consumer-\d+[\]|]|confluent_kafka"),
         (
             "kafka-python",
             4,
@@ -48,16 +51,20 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
                 r"|cluster)\b.{0,400}kafka-python|kafka\.coordinator - |:kafka\.coordinator"
             ),
         ),
-        ("aiokafka", 5, r"aiokafka"),
-        ("franz-go", 4, r"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|\bkgo\b"),
-        ("sarama", 5, r"\[?[Ss]arama\]?|consumergroup/[\w.-]+"),
-        ("kafkajs", 5, r"kafkajs|\[ConsumerGroup\] |\[Runner\] "),
+        ("aiokafka", 5, rf"{_OWN_NAME}aiokafka(?!-\d)"),
+        (
+            "franz-go",
+            4,
+            rf"beginning to manage the group lifecycle|\bjoined, balancing group;|franz-go|{_OWN_NAME}\bkgo\b{_NO_ID}",
+        ),
+        ("sarama", 5, rf"{_OWN_NAME}\[?[Ss]arama\]?{_NO_ID}|consumergroup/[\w.-]+"),
+        ("kafkajs", 5, rf"{_OWN_NAME}kafkajs{_NO_ID}|\[ConsumerGroup\] |\[Runner\] "),
         (
             "kafka-go",
             3,
             r"selected as leader for group, |joinGroup succeeded for response|\bthe kafka reader (?:for|got) ",
         ),
-        ("brod", 5, r"Group member \([^()]*coor=#PID|brod_group"),
+        ("brod", 5, r"Group member \([^()]*coor=#PID|group coordinator \(groupId=[^()]*,pid=|brod_group"),
         (
             "consumer",
             1,
@@ -73,6 +80,9 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
 )
 # Words one of which is in all signs of a component: where none is, the expression need not go through the text.
 _IN_ALL: Mapping[str, tuple[str, ...]] = {
+    "librdkafka": ("rdkafka", "[thrd:", "#consumer-", "confluent_kafka"),
+    "aiokafka": ("aiokafka",),
+    "kafkajs": ("kafkajs", "[ConsumerGroup] ", "[Runner] "),
     "sarama": ("arama", "consumergroup/"),
     "franz-go": ("beginning to manage the group lifecycle", "joined, balancing group;", "franz-go", "kgo"),
     "kafka-go": ("selected as leader for group, ", "joinGroup succeeded for response", "the kafka reader "),

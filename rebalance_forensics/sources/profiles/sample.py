@@ -19,6 +19,7 @@ from rebalance_forensics.sources.files.containers import UNREADABLE
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.layouts.base import OWN_HEADER, Parsed
+from rebalance_forensics.sources.layouts.split_messages import awaits_message
 from rebalance_forensics.sources.lines.cut_lines import cut_column
 from rebalance_forensics.sources.lines.line_ends import after_padding, line_feeds
 from rebalance_forensics.sources.lines.text import text_of
@@ -217,13 +218,16 @@ def _goes_on(line: Sampled) -> bool:
 def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout: str | None = None) -> list[Sampled]:
     """The lines that start a record, as many as are asked for, and those between that do not."""
     found: list[Sampled] = []
-    headers = 0
+    headers, waiting = 0, False
     for line in lines:
-        if line.fields is None and line.text[:1] in _BLANK and not chain:
+        if line.fields is None and line.text[:1] in _BLANK and not chain and not waiting:
             continue
         inside = opened(line, chain, layout)
         for each in inside:
             name, parsed = _read(each) or (layouts.UNKNOWN, None)
+            if parsed is not None and waiting and parsed.stamp is None and parsed.logger is None:
+                name, parsed = layouts.UNKNOWN, None  # the message of the header above, whatever it looks like
+            waiting = parsed is not None and each.fields is None and awaits_message(parsed.message)
             found.append(Sampled(each, name, parsed, late=False, raw=line.text, among=len(inside)))
             headers += parsed is not None
         if headers >= most or len(found) >= _MOST_LINES * most:

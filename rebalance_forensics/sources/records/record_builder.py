@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ from rebalance_forensics.records import LEFT_OUT, LogRecord, Origin
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
 from rebalance_forensics.sources.lines.last_words import LAST_WORDS
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
@@ -26,6 +27,8 @@ MAX_LINES = 5_000
 MAX_BYTES = 1 << 20
 _BATCH_RECORDS = 512
 _BATCH_BYTES = 1 << 20
+_RECOGNIZED = 20
+"""So many characters at its end tell whether a message is in a line; its beginning may have been put in other words."""
 
 
 Place = tuple[int, int]
@@ -156,7 +159,7 @@ class Recorder:
             logger=parsed.logger,
             thread=parsed.thread,
             message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
-            text=line.text if "\n" not in line.text else line.text.partition("\n")[0],
+            text=_shown(line, framed.more, parsed.message),
             host=host,
             bare=line.begins and not self._peeler.knows(line),
         )
@@ -187,3 +190,11 @@ class Recorder:
             # An object ends with its line: what follows is printed beside the logger, and no part of the message.
             found = layouts.parse(line.text, self.profile.layout)
         return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)
+
+
+def _shown(line: Line, more: Sequence[str], message: str) -> str:
+    """The line that stands for a record in a report; where the message begins below its header, both."""
+    first = line.text.partition("\n")[0] if "\n" in line.text else line.text
+    if more and line.fields is None and message.partition("\n")[0][-_RECOGNIZED:].rstrip() not in first:
+        return below(first, more[0])
+    return first

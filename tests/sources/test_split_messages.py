@@ -1,0 +1,44 @@
+"""A record is the same whether its message stands behind its header or on the line below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.sources import layouts
+from rebalance_forensics.sources.layouts.text_layouts import TextLayout
+from tests.sources.test_pastes import read
+
+NO_HEADER = {"bare-message", "dated-message", "go-standard", "librdkafka-event", "time-last"}
+"""Layouts of which too little stands in front of the message to be known by that alone, or that end with their time."""
+OPTIONAL_END = {"level-first", "nest", "zerolog-console"}
+"""Layouts whose header may end earlier, so that its end is a message like any other."""
+ENDS_LIKE_A_RECORD = {"logger-first", "wildfly"}
+"""Layouts whose header ends with the logger in parentheses, as records of Kafka's own layout do."""
+SAMPLES = [
+    (name, sample.line)
+    for name, file in layouts.definitions().items()
+    for sample in file.samples
+    if isinstance(layouts.by_name()[name], TextLayout)
+    and name not in NO_HEADER | OPTIONAL_END | ENDS_LIKE_A_RECORD
+    and "\n" not in sample.line
+    and sample.fields["message"] in sample.line
+]
+MESSAGE = "[Consumer clientId=c, groupId=payments] (Re-)joining group"
+
+
+@pytest.mark.parametrize(("name", "line"), SAMPLES)
+@pytest.mark.parametrize("between", [" \n\t", "\n      "])
+def test_a_message_below_its_header_is_read_in_every_layout(name: str, line: str, between: str) -> None:
+    layout = layouts.by_name()[name]
+    parsed = layout.parse(line)
+    assert parsed is not None
+    at = line.index(parsed.message)
+    assert layout.parse(f"{line[:at].rstrip()}{between}{line[at:]}") == parsed
+
+
+def test_category_lines_of_a_console_are_the_headers_of_what_is_indented_below(tmp_path: Path) -> None:
+    records = read("".join(f"info: com.acme.Bus[0]\n      {MESSAGE}\n" for _ in range(3)), tmp_path)
+    assert [(record.logger, record.message) for record in records] == [("com.acme.Bus", MESSAGE)] * 3
+    assert all(MESSAGE in record.text for record in records)
