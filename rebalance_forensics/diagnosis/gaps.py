@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported
@@ -20,8 +21,6 @@ from rebalance_forensics.timeline.windows import A_SECOND_MS, STEADY_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
-FIRST_EPOCH = 2
-"""The group epoch that a group of the newer protocols starts with, from 4.3 on."""
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:

@@ -11,6 +11,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerStarted
+from rebalance_forensics.events.coordinator import GroupLoaded
+from rebalance_forensics.events.membership import MemberLoaded, Subscribed
+from rebalance_forensics.events.process import (
+    BrokerStarted,
+    ClientStarted,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+)
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import Told
@@ -58,6 +68,8 @@ class LogRead(NamedTuple):
     first: EpochMs | None
     last: EpochMs | None
     excerpt: bool = False
+    is_short: bool = False
+    """Whether it is short enough to have been cut out of a longer log, and nearly all of it is about groups."""
 
 
 LogsRead = Mapping[Place, LogRead]
@@ -73,7 +85,8 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
         opened = ((part.start, part.opening) for part in of_one if part.opening is not None)
         closed = ((part.start, part.closing) for part in of_one if part.closing is not None)
         edges = [at for _, at in (*sorted(opened)[:1], *sorted(closed)[-1:])]
-        found[place] = LogRead(min(edges, default=None), max(edges, default=None), is_excerpt(of_one))
+        first, last = min(edges, default=None), max(edges, default=None)
+        found[place] = LogRead(first, last, excerpt=is_excerpt(of_one), is_short=_is_short(of_one))
     return found
 
 
@@ -104,6 +117,11 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     if "collected" in ways:
         return of_both_sides and telling == records
     return "marked" in ways or of_both_sides
+
+
+def _is_short(parts: Sequence[LogSpan]) -> bool:
+    records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
+    return 0 < records <= _PICKED_BY_HAND and telling >= records * _NEARLY_ALL
 
 
 class HeardLog(Struct, frozen=True, kw_only=True):
@@ -197,11 +215,11 @@ def coverage_of(
         elif (participant := participants.of_speaker(event)) is not None:
             by_participant[participant][place_of(event)].append(event)
     spoken_in = {*brokers, *(place for told in by_participant.values() for place in told)}
-    whole = _on_the_clock(spoken_in, logs, clocks)
+    picked = _picked(participants, events, logs)
+    whole = _on_the_clock(spoken_in - picked, logs, clocks)
     # Of a log that several processes share only their own lines tell how far each of them is heard.
     shared = Counter(place for told in by_participant.values() for place in told)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
-    picked = frozenset(place for place in spoken_in if place in logs and logs[place].excerpt)
     lasting = [
         (_lasting(log, around.until.get(place_name(first))), first.speaker.broker)
         for log, first in _with_a_line(brokers, whole, picked)
@@ -212,6 +230,43 @@ def coverage_of(
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
         {place: end for place, (_, end) in whole.items()},
     )
+
+
+def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead) -> frozenset[Place]:
+    """The logs of which somebody picked the lines: by their looks, or short and from the middle of a longer one.
+
+    A short log is whole where it opens with a start: of the client that wrote it or, for the coordinator's, of the
+    group. Of a client with several logs, as they are rolled, the first one opens with it.
+    """
+    begun: dict[Participant | None, bool] = {}
+    speakers: dict[Place, set[Participant | None]] = defaultdict(set)
+    for event in events:
+        speaker = None if event.speaker.role == "broker" else participants.of_speaker(event)
+        if speaker is None and (event.speaker.role != "broker" or event.group is None):
+            continue
+        speakers[place_of(event)].add(speaker)
+        if speaker not in begun and (opens := _opens_a_log(event)) is not None:
+            begun[speaker] = opens
+    return frozenset(
+        place
+        for place, spoke in speakers.items()
+        if place in logs and (logs[place].excerpt or (logs[place].is_short and not any(begun.get(s) for s in spoke)))
+    )
+
+
+_OPENINGS = (
+    *(SettingsReported, VersionReported, ClientStarted, StartTimeReported, WorkerStarted, Subscribed),
+    *(GroupLoaded, MemberLoaded, BrokerStarted),
+)
+"""What a client logs as it starts, or a broker as it takes over a group."""
+
+
+def _opens_a_log(event: Event) -> bool | None:
+    """Whether a log that begins with this line shows its client or its group from the start; None where it may be."""
+    if isinstance(event, _OPENINGS) or getattr(event, "state", None) in ("Empty", "Dead"):
+        return True
+    generation = getattr(event, "generation", None)
+    return generation <= 1 if isinstance(generation, int) and generation >= 0 else None
 
 
 def _with_a_line(
@@ -248,7 +303,7 @@ def _on_the_clock(
     found: dict[Place, tuple[int, int]] = {}
     for place in places:
         if place in logs and not logs[place].excerpt:
-            first, last, _ = logs[place]
+            first, last = logs[place].first, logs[place].last
             if first is not None and last is not None:
                 clock = clocks.get(place)
                 found[place] = (

@@ -196,12 +196,10 @@ PreparingRebalance with old generation {first} (__ \u2026 up.GroupCoordinator)
 """
 
 
-@pytest.mark.parametrize(("first", "confidence"), [(1, 0.75), (4, 0.55)])
-def test_a_coordinator_that_counts_more_members_shows_a_scale_out(
-    first: int, confidence: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("first", [1, 4])
+def test_a_coordinator_that_counts_more_members_hints_at_a_scale_out(first: int, tmp_path: Path) -> None:
     (cause,) = (c for c in causes_in(_counts(first, seconds=30), tmp_path) if c.cause == "scale-out")
-    assert cause.confidence == confidence
+    assert cause.confidence == 0.55
     assert cause.narrative == "The group grew from 2 to 3 members; no line names who joined."
 
 

@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     FOUND_ANOTHER,
     LOADED,
     LOST_BY_MOST,
+    REFUSED_A_STARTER,
     SUCCEEDED,
     UNLOADED,
     offsets_outage_meanwhile,
@@ -46,6 +47,7 @@ CAUSE = Cause(
         speaks_for(UNLOADED, DECISIVE),
         speaks_for(SUCCEEDED, DECISIVE),
         speaks_for(ANSWERED, STRONG),
+        speaks_for(REFUSED_A_STARTER, 0),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),
     brings=(

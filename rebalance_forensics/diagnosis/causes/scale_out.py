@@ -31,8 +31,9 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(newcomers.NEWCOMERS, DECISIVE),
-        speaks_for(newcomers.PICKED, WEAK),
+        speaks_for(newcomers.PICKED, 0),
         speaks_for(newcomers.JUST_BEGUN, WEAK),
+        speaks_for(newcomers.STILL_FORMING, 0),
         speaks_for(newcomers.IN_PLACE_OF_OTHERS, WEAK),
         speaks_for(newcomers.COUNTED, STRONG),
         speaks_for(newcomers.PICKED_COUNTS, WEAK),

@@ -30,7 +30,7 @@ CAUSE = Cause(
         speaks_for(ALL_WENT, DECISIVE),
         speaks_against(ONE_HEARD, STRONG + WEAK),
         speaks_against(closes.error_before_close, STRONG),
-        speaks_against(closes.why_unheard, STRONG),
+        speaks_against(closes.why_unheard, STRONG + WEAK),
     ),
     brings=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),

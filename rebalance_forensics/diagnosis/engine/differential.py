@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
-from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, confidences
+from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, UNSURE, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed, contradictions, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
@@ -43,14 +43,20 @@ def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tup
         for rival in outcome.rivals.get(one, ()):
             others[rival.cause].append(rival)
     if not others:
-        return confidences((best.odds,))[0], ()
+        return _limited(best, confidences((best.odds,))[0]), ()
     ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))
     sure, *less = confidences((best.odds, *[max([w.odds for w in told]) for _, told in ordered]))
+    sure = _limited(best, sure)
     found = (
-        Rival(cause, confidence, tuple(sorted(told, key=lambda w: (-w.odds, w.hypothesis.started_at()))))
+        Rival(cause, min(confidence, sure), tuple(sorted(told, key=lambda w: (-w.odds, w.hypothesis.started_at()))))
         for (cause, told), confidence in zip(ordered, less, strict=True)
     )
     return sure, tuple(rival for rival in found if rival.confidence >= LEAST_SHOWN)
+
+
+def _limited(best: Weighed, sure: float) -> float:
+    """Hints in an excerpt add up to a likely cause, never to a decided one."""
+    return min(sure, UNSURE) if best.lacks_decision else sure
 
 
 def ruled_out(

@@ -24,6 +24,8 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """What its signs are asked about, with what they answered: hypotheses of several causes share one."""
     answers: tuple[tuple[Row, Answer], ...]
     odds: int
+    lacks_decision: bool = False
+    """Whether its lines are an excerpt, and none of them decides: the lines that were left out may say otherwise."""
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 
@@ -32,17 +34,24 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
     """Ask every sign of the table once."""
     subject = subject_of(timeline, hypothesis)
     answers = answered(timeline, cause.signs, subject, hypothesis.answers)
-    odds, against = cause.prior, None
+    odds, against, is_decided = cause.prior, None, False
     for row, answer in answers:
         kind = type(answer)
         if kind is Unobservable:
             continue
         adds = row.present if kind is Present else row.absent
         odds += adds
+        is_decided |= adds >= DECISIVE and kind is Present
         if adds <= -DECISIVE and against is None:
             against = row, answer
     return Weighed(
-        cause=name, hypothesis=hypothesis, subject=subject, answers=answers, odds=odds, contradiction=against
+        cause=name,
+        hypothesis=hypothesis,
+        subject=subject,
+        answers=answers,
+        odds=odds,
+        lacks_decision=timeline.coverage.is_excerpt and not is_decided,
+        contradiction=against,
     )
 
 

@@ -24,6 +24,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     FOUND_ANOTHER,
     LOADED,
     LOST_BY_MOST,
+    REFUSED_A_STARTER,
     SUCCEEDED,
     UNLOADED,
 )
@@ -52,7 +53,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    told = _ANSWERED if shown is ANSWERED else stopped + unharmed
+    told = _ANSWERED if shown in (ANSWERED, REFUSED_A_STARTER) else stopped + unharmed
     fenced, fault, loaded = was_fenced(chain), gave_up_for(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
@@ -63,7 +64,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         culprits=tuple(broker(n) for n in sorted(named)),
         answers={shown: Present(chain[0].events)},
         severity="info"
-        if planned or told_to_stop(chain, facts) or whole_cluster_stopped(timeline, chain)
+        if planned or shown is REFUSED_A_STARTER or told_to_stop(chain, facts) or whole_cluster_stopped(timeline, chain)
         else "warning",
         onset=chain[0].at,
         brings=facts,
@@ -113,8 +114,9 @@ def _shown(chain: list[CoordinatorMove]) -> Sign:
     by = {m.shown_by for m in chain}
     shown: dict[ShownBy, Sign] = {
         "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
+        "answer": ANSWERED,
     }  # fmt: skip
-    return next((sign for kind, sign in shown.items() if kind in by), ANSWERED)
+    return next((sign for kind, sign in shown.items() if kind in by), REFUSED_A_STARTER)
 
 
 def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:

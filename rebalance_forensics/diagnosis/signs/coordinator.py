@@ -22,6 +22,11 @@ ANSWERED = stated(
     "coordinator-answered", present="the broker that a member took for its coordinator answered that it is not"
 )
 
+REFUSED_A_STARTER = stated(
+    "coordinator-refused-a-client",
+    present="a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
+)
+
 UNLOADED = stated("group-unloaded", present="its coordinator unloaded the group, or was stopped or restarted under it")
 
 SUCCEEDED = stated("another-spoke-for-it", present="one broker spoke for the group, and later another one")

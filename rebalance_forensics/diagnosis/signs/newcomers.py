@@ -14,12 +14,15 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import patience_ms
-from rebalance_forensics.timeline.windows import LAST_JOINED_MS
+from rebalance_forensics.timeline.windows import LAST_JOINED_MS, STARTUP_GAP_MS
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
 JUST_BEGUN = stated(
     "new-as-the-logs-begin", present="the logs begin too shortly before to show whether they were members before"
+)
+STILL_FORMING = stated(
+    "new-as-the-group-formed", present="the group had just begun: members that start with it come one after another"
 )
 IN_PLACE_OF_OTHERS = stated("came-as-others-left", present="as many others of their kind left around that time")
 COUNTED = stated("more-members-counted", present="the coordinator counts more members than ever since generation 1")
@@ -39,8 +42,10 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     replaced = timeline.remembered(_in_place_of_others)
     if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
+    if _began_just_before(timeline, arrivals[0].at):
+        return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        return NEWCOMERS if any(a.start for a in arrivals) else PICKED
+        return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
 
 
@@ -48,6 +53,13 @@ def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
     """Whoever goes as all do makes room for nobody."""
     last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
     return frozenset(a.id for r in replacements(timeline) if r.away.departures[0].id not in last for a in r.arrivals)
+
+
+def _began_just_before(timeline: Timeline, at: int) -> bool:
+    """Whether the group's first generation was created so shortly before that its start may not be over."""
+    first = next((r for r in timeline.rebalances if r.generation is not None), None)
+    created = first.stabilized_at or first.completed_at if first is not None and first.generation == 1 else None
+    return created is not None and created <= at <= created + STARTUP_GAP_MS
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:

@@ -1,4 +1,4 @@
-"""Starts of a group: whether it was empty before, or nobody tells who was in it."""
+"""Starts of a group: what shows that it was empty before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, sign
+from rebalance_forensics.diagnosis.episodes.members.departures import after_all_left
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_empty
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
 from rebalance_forensics.events.membership import Subscribed
@@ -22,25 +23,24 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_JOINED_MS
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_JOINED_MS, STARTUP_SLACK_MS
 
 EMPTY = ("Empty", "Dead")
 
 
-@sign(present="the group had a generation before, and no line tells whether anybody of it was left", absent="")
-def had_a_generation_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether coordinator or members name an old generation and nothing else shows that the group was empty.
+def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """Whether lines show that nobody was in the group when these came: a state, a first generation, leaves, a count.
 
-    An empty group keeps the number of its last generation, so the number tells neither.
+    An empty group keeps the number of its last generation, so a later number alone shows neither.
     """
-    arrivals = [fact for fact in subject.facts if isinstance(fact, Arrival)]
     said = [e for r in touched(timeline, arrivals) for e in r.events]
     follows = _follows_another(said) or _joins_a_later_epoch(timeline, arrivals)
     follows = follows or _joins_in_its_place(timeline, arrivals)
-    if follows is None or _was_seen_empty(timeline, arrivals):
-        return Absent()
-    alone = _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
-    return Absent() if alone else Present((follows,))
+    if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
+        return True
+    if follows is None and told_empty(timeline, arrivals[0].at, arrivals[-1].at + STARTUP_SLACK_MS):
+        return True
+    return _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
 
 
 def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

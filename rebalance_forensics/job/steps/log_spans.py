@@ -25,10 +25,10 @@ def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
     """
     return [
         {"path": path, "host": host, "first": None, "last": None}
-        if excerpt
-        else {"path": path, "host": host, "first": moment(first), "last": moment(last)}
-        for (path, host), (first, last, excerpt) in sorted(logs_read(spans).items(), key=repr)
-        if excerpt or (first is not None and last is not None)
+        if read.excerpt
+        else {"path": path, "host": host, "first": moment(read.first), "last": moment(read.last)}
+        for (path, host), read in sorted(logs_read(spans).items(), key=repr)
+        if read.excerpt or (read.first is not None and read.last is not None)
     ]
 
 

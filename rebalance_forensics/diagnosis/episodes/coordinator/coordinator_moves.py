@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy, spoken_of
@@ -19,7 +19,12 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import MemberLoaded
-from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.partitions import (
+    OffsetCommitFailed,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
@@ -35,7 +40,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     ALL_AT_ONCE_MS,
     CLOCK_SLACK_MS,
@@ -49,6 +54,10 @@ from rebalance_forensics.timeline.windows import (
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
 _ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+_OF_MEMBERS = (
+    *(JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, PartitionsRevoked, PartitionsLost),
+    *(MemberTransitioned, HeartbeatFailed, OffsetCommitFailed),
+)
 _MOVING = (*_ANSWERED, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
 """Lines of which at least one tells of a move, unless two brokers speak for the group one after the other."""
 
@@ -190,6 +199,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or len(participants) < 2
             or 2 * len(participants) <= len(heard)
             or _one_by_one_lost(timeline, run)
+            or not (_of_a_member(timeline, run) or _disconnected(run) or _stopped_at(timeline, run))
         ):
             continue
         yield _of_run(run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
@@ -208,20 +218,20 @@ def _of_run(run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """A broker answers a member that had joined, or whose start the logs do not show, that it is not its coordinator.
+    """A broker answers a client whose start the logs do not show that it is not its coordinator.
 
-    Whoever is cut off gets no answer, so one member's word is enough to tell a move from a broken connection.
+    A client that is cut off gets no answer, so the word of one member is enough to tell a move from a broken
+    connection; the word of a client that may not have joined yet is not (`_was_member`).
     """
-    said = timeline.of(*_ANSWERED)
     born = _born_at(timeline)
-    asked = [e for e in said if e.at is not None and e.at > born and _is_answer(e)]
-    told = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
-    for run in runs(told, time_of, ONE_LOSS_MS):
+    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > born and _is_answer(e)]
+    refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
+    for run in runs(refused, time_of, ONE_LOSS_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
         named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
-            yield _of_run(run, broker, "answer")
+            yield _of_run(run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
 
 
 def _by_address(run: Sequence[Event]) -> str | None:
@@ -238,7 +248,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
     for run in runs(lost, time_of, ONE_LOSS_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
-        if broker is not None:
+        if broker is not None and _of_a_member(timeline, run):
             yield _of_run(run, f"broker-{broker}", "another", until=_found_again(timeline, run))
 
 
@@ -285,13 +295,40 @@ def _is_denied(timeline: Timeline, event: Event) -> bool:
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
     """A process that has not joined yet may look for its coordinator for a while; that moves nothing."""
+    starts = timeline.starts.of(timeline.participants.of_speaker(event))
+    return starts.last(event.at or 0) is not None and not _was_member(timeline, event)
+
+
+def _was_member(timeline: Timeline, event: Event) -> bool:
+    """Whether a line shows that the client was a member before: it had joined, or has been running for a session.
+
+    Clients that start are refused their coordinator while `__consumer_offsets` is being created or moves, time and
+    again; so of a client whose first lines are missing, that it lost its coordinator moves nothing either.
+    """
     participant, at = timeline.participants.of_speaker(event), event.at or 0
-    if participant is None or timeline.starts.of(participant).last(at) is None:
+    # The first ConsumerGroupHeartbeat (KIP-848) is what JoinGroup was: that it fails shows no member.
+    if isinstance(event, HeartbeatFailed) or _ended_its_session(event):
+        return True
+    shown = timeline.said_by(participant, *_OF_MEMBERS)
+    if participant is None or any((e.at or 0) <= at and _has_joined(e) for e in shown):
+        return participant is not None
+    if timeline.starts.of(participant).last(at) is not None:
         return False
-    taken_in = timeline.said_by(
-        participant, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, MemberTransitioned
-    )
-    return not any((e.at or 0) <= at and _has_joined(e) for e in taken_in)
+    return any(log.begin < at - session_timeout_ms(timeline) for log in timeline.coverage.of(participant))
+
+
+def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
+    return any(_was_member(timeline, event) for event in run)
+
+
+def _disconnected(run: Iterable[Event]) -> bool:
+    """Whether a connection broke; a coordinator that only answers that it is none yet keeps it open."""
+    return any(isinstance(event, CoordinatorLost) and event.disconnected for event in run)
+
+
+def _ended_its_session(event: Event) -> bool:
+    """Only the heartbeat thread of a member gives its coordinator up for heartbeats that were not answered."""
+    return isinstance(event, CoordinatorLost) and "session timed out" in (event.cause or "")
 
 
 def _has_joined(event: Event) -> bool:

@@ -62,7 +62,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
     for run in _one_after_another(timeline):
         if (
-            (_into_an_empty_group(timeline, run) or _after_all_left(timeline, run[0]))
+            (_into_an_empty_group(timeline, run) or after_all_left(timeline, run[0]))
             and _nobody_before(timeline, run[0])
             and not _others_in(timeline, run)
             and not _others_expire(timeline, run)
@@ -126,7 +126,7 @@ def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     return any(a.while_empty for a in run if a.at <= until)
 
 
-def _after_all_left(timeline: Timeline, first: Arrival) -> bool:
+def after_all_left(timeline: Timeline, first: Arrival) -> bool:
     """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
     ends = timeline.remembered(_ends_of_shutdowns)
     place = bisect_left(ends, first.at)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
-from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied, RebalanceStarted
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    GenerationStabilized,
+    GroupEmptied,
+    JoinSucceeded,
+    RebalanceStarted,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import STARTUP_SLACK_MS
+
+FIRST_EPOCH = 2
+"""The group epoch that a group of the newer protocols starts with, from 4.3 on; before that it is 1."""
 
 
 def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
@@ -16,7 +26,13 @@ def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
     since = begin - STARTUP_SLACK_MS
     if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
         return True
-    if any(e.generation == 1 for e in timeline.of(GenerationStabilized).between(since, until)):
+    first = (GenerationStabilized, JoinSucceeded, AssignmentComputed)
+    if any(getattr(e, "generation", None) == 1 for e in timeline.of(*first).between(since, until)):
+        return True
+    if any(
+        0 < (getattr(e, "epoch", None) or 0) <= FIRST_EPOCH
+        for e in timeline.of(GroupEpochBumped, MemberTransitioned).between(since, until)
+    ):
         return True
     states = [e.state for e in timeline.of(MemberIdIssued).between(begin, until)]
     states += [e.state for e in timeline.of(MemberJoined).between(begin, until)]

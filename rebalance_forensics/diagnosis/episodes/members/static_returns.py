@@ -15,6 +15,7 @@ from rebalance_forensics.timeline.facts import Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
 RETURNS = (StaticReturn, JoinSucceeded)
@@ -56,8 +57,12 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
 
 
 def former_unheard(timeline: Timeline, group: Sequence[Return]) -> bool:
-    """Whether no log tells that the processes were gone whose places they took; these may run still (KIP-345)."""
-    return not timeline.has_coordinator_log and not any(_is_gone(timeline, r) for r in group)
+    """Whether no log shows that the processes had stopped whose places they took; these may still run (KIP-345).
+
+    A coordinator that is heard for a session more would show them fenced, or back in their places.
+    """
+    heard_on = timeline.coverage.end - group[-1].at >= session_timeout_ms(timeline)
+    return not (timeline.has_coordinator_log and heard_on) and not any(_is_gone(timeline, r) for r in group)
 
 
 def _is_gone(timeline: Timeline, one: Return) -> bool:
