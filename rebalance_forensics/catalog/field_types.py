@@ -52,6 +52,7 @@ TYPES: Mapping[str, HoleType] = {
     "partitions": HoleType(_PARTITIONS, java_values.partitions),
     "assignment": HoleType(r"\{(?s:.*?)\}", java_values.assignment),
     "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", java_values.plan),
+    "target": HoleType(ANY, java_values.target, composite=True),
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
     "connection": HoleType(r"[-+]?\d+", java_values.connection),

@@ -136,6 +136,14 @@ def assignment(text: str) -> FieldValue:
     return tuple(sorted((member.strip(), partitions(owned)) for member, owned in pairs))
 
 
+def target(text: str) -> dict[str, FieldValue]:
+    """Everybody in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; nobody is known of a map that is cut off."""
+    start = text.strip()
+    if start[:1] != "{" or _opening(start) is None:
+        return {"members": ()}
+    return {"members": tuple(sorted(part.partition("=")[0].strip() for part in _split(start[1:-1]) if "=" in part))}
+
+
 def plan(text: str) -> FieldValue:
     """An assignment as franz-go prints it: `m{orders[0 1], returns[0]}, n{}` (BalancePlan.String)."""
     pairs = (part.partition("{") for part in text.split("}"))

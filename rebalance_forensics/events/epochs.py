@@ -18,11 +18,15 @@ class GroupEpochBumped(Event, frozen=True, kw_only=True):
 
 
 class TargetAssignmentComputed(Event, frozen=True, kw_only=True):
-    """The coordinator computed the target assignment of an epoch."""
+    """The coordinator computed the target assignment of an epoch.
+
+    `members` is everybody it is for, the whole group at that moment; from 4.0 on the line at INFO lists nobody.
+    """
 
     epoch: int
     assignor: str | None = None
     ms: int | None = None
+    members: tuple[str, ...] = ()
     detail: str | None = None
 
 

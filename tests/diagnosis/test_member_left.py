@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.closings import CLOSED, LEAVING, closes, comes
 from tests.diagnosis.threads import Application
 from tests.kafka_words import Release, generation_of, member_id
@@ -140,3 +144,25 @@ def test_a_consumer_that_was_stopped_once_and_then_failed_is_told_by_its_failure
         comes(story, "c-1", f"01:{minute}:10.000", ["c-1", "c-2", "c-3"])
     assert story.causes() == ["member-left"]
     assert "IllegalStateException" in story.the_incident().summary
+
+
+def test_picked_lists_of_a_consumer_group_show_who_went_but_not_how(tmp_path: Path) -> None:
+    said = (
+        "[2024-11-11 09:3{}] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=33] [GroupId payments] {}"
+    )
+    state = "Member {} new assignment state: epoch=4, previousEpoch=3, state=STABLE, assignedPartitions=[] and {}"
+    target = "{gjWzAEmmRlOfypB2_GB_9Q=MemberAssignment(partitions={7l8rBsX6TMqbHE6QgWshdw=[0, 1]})}"
+    lines = [
+        said.format("7:20,961", state.format("c-1-b8f7c567-6711-4cc6-8720-29ce8dee2034", "revokedPartitions=[].")),
+        said.format("7:25,723", state.format("gjWzAEmmRlOfypB2_GB_9Q", "revokedPartitions=[].")),
+        "",
+        "and a minute later:",
+        said.format(
+            "8:25,810", f"Computed a new target assignment for epoch 5 with 'uniform' assignor in 1ms: {target}."
+        ),
+    ]
+    (tmp_path / "paste.txt").write_text("\n".join(lines), encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert incident.root_causes[0].cause == "member-left"
+    assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["c-1"]
+    assert incident.root_causes[0].confidence < 0.5

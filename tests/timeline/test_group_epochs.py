@@ -168,3 +168,30 @@ def test_what_a_coordinator_hands_on_to_a_member_without_a_log_may_be_read(logs:
     story.goes_on("01:20:00.000")
     story.events = [e for e in story.events if e.speaker.role == "broker" or e.speaker.file.partition("/")[0] in logs]
     assert len([s for s in story.history().unread if s.started_at >= ms("01:10:00.000")]) == spans
+
+
+def targets(*members: str) -> str:
+    given = ", ".join(
+        f"{member}=MemberAssignmentImpl(partitions={{TnjdwvbFRvCvWA5NQ1mtzg=[0, 1]}})" for member in members
+    )
+    return f"Computed a new target assignment for epoch 4 with 'uniform' assignor in 1ms: {{{given}}}."
+
+
+def test_a_member_that_the_next_target_assignment_lacks_has_gone() -> None:
+    story = three_members()
+    story.group_says("01:10:00.000", targets(IDS["c-1"], IDS["c-2"]))
+    gone = [d for d in story.timeline().departures if d.why == "vanished"]
+    assert [d.member for d in gone] == [IDS["c-3"]]
+    assert story.history().generations[-1].left == (IDS["c-3"],)
+
+
+def test_a_target_assignment_without_its_list_says_nothing_of_who_went() -> None:
+    story = three_members()
+    story.group_says("01:10:00.000", targets().replace(": {}", ""))
+    assert not story.timeline().departures
+
+
+def test_a_target_assignment_for_everybody_ends_no_membership() -> None:
+    story = three_members()
+    story.group_says("01:10:00.000", targets(*IDS.values()))
+    assert not story.timeline().departures

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, left_unheard
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, gone_between_lists, left_unheard
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.closes import (
     ERROR_UNHEARD,
+    MISSING_FROM_LIST,
     NEXT_STEP_UNHEARD,
     about_failure,
+    about_missing,
     about_return,
     about_unheard_close,
 )
@@ -21,7 +23,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that closed after an exception, or may have; lone ones that closed and came back."""
+    """Members that closed after an exception, or may have; lone ones that closed and came back, or are just missing."""
     for away in closings(timeline):
         errors = exception_before(timeline, away)
         if errors:
@@ -30,6 +32,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield about_return(timeline, away)
         elif left_unheard(timeline, [away]):
             yield about_unheard_close(timeline, away)
+    yield from (about_missing(timeline, away) for away in gone_between_lists(timeline))
 
 
 CAUSE = Cause(
@@ -50,6 +53,7 @@ CAUSE = Cause(
         speaks_against(others.others_unheard, WEAK),
         speaks_against(ERROR_UNHEARD, STRONG + WEAK),
         speaks_against(NEXT_STEP_UNHEARD, WEAK),
+        speaks_for(MISSING_FROM_LIST, WEAK),
         speaks_for(closes.thread_left, STRONG),
         speaks_for(closes.task_left, STRONG),
     ),

@@ -29,6 +29,8 @@ NEXT_STEP_UNHEARD = stated(
     present="the coordinator is not heard long enough to show whether others were restarted before or after it",
 )
 
+MISSING_FROM_LIST = stated("missing-from-the-next-list", present="the next list of all members lacks it")
+
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
     """It closed after an exception."""
@@ -73,4 +75,16 @@ def about_unheard_close(timeline: Timeline, away: Absence) -> Hypothesis:
         severity="warning",
         narrative=f"{left}; only its own log would show whether an error was the reason.",
         answers={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
+    )
+
+
+def about_missing(timeline: Timeline, away: Absence) -> Hypothesis:
+    """It is in one list of all members and not in the next; the lines between were left out."""
+    lists = [e for d in away.departures for e in d.events]
+    return about_absences(
+        timeline,
+        [away],
+        severity="info",
+        narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
+        answers={MISSING_FROM_LIST: Present(tuple(lists))},
     )

@@ -9,7 +9,12 @@ from itertools import islice, takewhile
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberReconciled, MemberTransitioned
+from rebalance_forensics.events.epochs import (
+    GroupHeartbeatFailed,
+    MemberReconciled,
+    MemberTransitioned,
+    TargetAssignmentComputed,
+)
 from rebalance_forensics.events.membership import (
     InstanceFenced,
     LeaveSent,
@@ -115,7 +120,7 @@ class Lives(Register):
                 self._replaced(event)
             case GroupEmptied():
                 self._emptied(event)
-            case AssignmentComputed():
+            case AssignmentComputed() | TargetAssignmentComputed():
                 self._assigned(event)
             case MemberReconciled() if event.member not in self._gone:
                 # Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came.
@@ -188,8 +193,12 @@ class Lives(Register):
             self._departed(member, event, "left")
         self._empty = True
 
-    def _assigned(self, event: AssignmentComputed) -> None:
+    def _assigned(self, event: AssignmentComputed | TargetAssignmentComputed) -> None:
         """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
+        if isinstance(event, TargetAssignmentComputed):
+            if event.members:
+                self._targeted(event, event.members)
+            return
         told = {member for member, _ in event.assignment}
         if not told or self.participants.kind in ("connect", "schema-registry"):
             for member in told:
@@ -210,6 +219,15 @@ class Lives(Register):
         for member in told:
             self._pending.pop(member, None)
         self._mapped = True
+
+    def _targeted(self, event: TargetAssignmentComputed, members: Sequence[str]) -> None:
+        """A target assignment is for every member there is then (KIP-848): a former member that it lacks has gone."""
+        for member in sorted(self.live.keys() - set(members)):
+            if not member.startswith("?") and member not in self.live.asking:
+                self._departed(member, event, "vanished")
+        for member in members:
+            if member not in self._gone:
+                self._is_in(member, event)
 
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
 from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import ConsumerClosed
@@ -86,8 +86,8 @@ class Absence:
 
 
 def only_listed(fact: Arrival | Departure) -> bool:
-    """Whether only a leader's list of members tells of it: who is in it was in before, or back, or is new."""
-    return bool(fact.events) and all(isinstance(e, AssignmentComputed) for e in fact.events)
+    """Whether only a list of all members tells of it: who is in it was in before, or back, or is new."""
+    return bool(fact.events) and all(isinstance(e, AssignmentComputed | TargetAssignmentComputed) for e in fact.events)
 
 
 def absences(timeline: Timeline, whys: tuple[str, ...]) -> list[Absence]:
@@ -302,9 +302,10 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     Where it is known to have gone before, by a start of its process, the list only confirms it.
     """
     first = departure.events[0] if departure.events else None
-    if not isinstance(first, AssignmentComputed) or first.generation is None or first.at != departure.at:
+    number = first.epoch if isinstance(first, TargetAssignmentComputed) else getattr(first, "generation", None)
+    if not only_listed(departure) or number is None or first is None or first.at != departure.at:
         return []
-    known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(first.generation, [])
+    known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(number, [])
     return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]
 
 

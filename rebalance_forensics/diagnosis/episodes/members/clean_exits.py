@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 VOLUNTARY = ("closed", "left")
@@ -47,6 +49,24 @@ def left_unheard(timeline: Timeline, away: Sequence[Absence]) -> bool:
     """Whether they left by LeaveGroup and no log of theirs is there: a coordinator cannot see what made them close."""
     asked = any(d.why not in SILENT for a in away for d in a.departures)
     return asked and not any(_is_heard(timeline, a) for a in away)
+
+
+def gone_between_lists(timeline: Timeline) -> list[Absence]:
+    """Members that one list of the group has and the next one lacks, where no line says how they went.
+
+    A coordinator logs that at INFO, as it does its lists. A leader does not know: only picked lines leave it open.
+    """
+    return [
+        away
+        for away in absences(timeline, ("vanished",))
+        if all(only_listed(d) and (timeline.coverage.is_excerpt or _by_coordinator(d)) for d in away.departures)
+        and not away.participant.has_log
+        and away.back_at is None
+    ]
+
+
+def _by_coordinator(departure: Departure) -> bool:
+    return all(isinstance(e, TargetAssignmentComputed) for e in departure.events)
 
 
 def _is_heard(timeline: Timeline, absence: Absence) -> bool:
