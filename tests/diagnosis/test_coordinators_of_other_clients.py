@@ -127,3 +127,37 @@ def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coo
     (tmp_path / "broker-1" / "server.log").write_text("\n".join(told) + "\n", encoding="utf-8")
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert [i.root_causes[0].cause for i in found] == ["coordinator-failover"]
+
+
+JAVA = "[2026-03-01 01:10:{:02},112] INFO [Consumer clientId=c-1, groupId=payments] {} ({})"
+ABSTRACT = "org.apache.kafka.clients.consumer.internals.AbstractCoordinator"
+REFUSALS = {
+    "Java 2.8": (
+        JAVA,
+        "Rebalance failed.",
+        f"org.apache.kafka.common.errors.NotCoordinatorException: {NOT_COORDINATOR}.",
+    ),
+    "Java 3.9": (
+        JAVA,
+        "JoinGroup failed: This is not the correct coordinator. Marking coordinator unknown. Sent generation was "
+        "Generation{generationId=-1, memberId='', protocol='null'}",
+        "",
+    ),
+    "librdkafka": (
+        "%7|1772327{:03}.112|REJOIN|c-1#consumer-1| [thrd:main]: {}",
+        'Group "payments": Rejoining group without an assignment: JoinGroup error: Broker: Not coordinator',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("client", REFUSALS)
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_broker_that_refuses_every_join_is_no_coordinator_but_once_is_usual(
+    tmp_path: Path, client: str, times: int
+) -> None:
+    record, message, exception = REFUSALS[client]
+    lines = [record.format(second, message, ABSTRACT) + f"\n{exception}" * bool(exception) for second in range(times)]
+    (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = causes(tuple(analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents))
+    assert ("coordinator-failover" in found) == (times > 1)

@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     LOADED,
     LOST_BY_MOST,
     REFUSED_A_STARTER,
+    REFUSED_AGAIN,
     SUCCEEDED,
     UNLOADED,
     offsets_outage_meanwhile,
@@ -48,6 +49,7 @@ CAUSE = Cause(
         speaks_for(SUCCEEDED, DECISIVE),
         speaks_for(ANSWERED, STRONG),
         speaks_for(REFUSED_A_STARTER, 0),
+        speaks_for(REFUSED_AGAIN, WEAK),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),
     brings=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.advice.brokers import repair_broker, replicate_offsets, restart_brokers_cleanly
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove, ShownBy
@@ -25,6 +25,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     LOADED,
     LOST_BY_MOST,
     REFUSED_A_STARTER,
+    REFUSED_AGAIN,
     SUCCEEDED,
     UNLOADED,
 )
@@ -42,7 +43,11 @@ _GAVE_UP: Mapping[str | None, str] = {
     "fatal fault": "; the broker shut down after a fatal error",
 }
 _STOPPED = "stopped coordinating the group"
-_ANSWERED = "answered that it did not coordinate the group"
+_WITHOUT_A_MOVE: Mapping[Sign, str] = {
+    ANSWERED: "answered that it did not coordinate the group",
+    REFUSED_A_STARTER: "answered that it did not coordinate the group",
+    REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
+}
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
@@ -53,7 +58,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    told = _ANSWERED if shown in (ANSWERED, REFUSED_A_STARTER) else stopped + unharmed
+    told = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
     fenced, fault, loaded = was_fenced(chain), gave_up_for(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
@@ -68,11 +73,17 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         else "warning",
         onset=chain[0].at,
         brings=facts,
-        narrative=f"{_capital(' then '.join(names))} {told}{_GAVE_UP.get(fault, '')}.",
+        narrative=f"{_capital(_named(names, shown))} {told}{_GAVE_UP.get(fault, '')}.",
         advice=repair_broker(fault)
         if fault is not None
         else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
     )
+
+
+def _named(names: Sequence[str], shown: Sign) -> str:
+    if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
+        return "the broker that a member was sent to"
+    return " then ".join(names)
 
 
 def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
@@ -95,8 +106,8 @@ def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
 
 
 def _capital(names: str) -> str:
-    """At the begin of a sentence; the name of a broker stays as it is."""
-    return names[:1].upper() + names[1:] if names.startswith(UNNAMED) else names
+    """At the start of a sentence; the name of a broker stays as it is."""
+    return names if names.startswith("broker-") else names[:1].upper() + names[1:]
 
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
@@ -114,7 +125,7 @@ def _shown(chain: list[CoordinatorMove]) -> Sign:
     by = {m.shown_by for m in chain}
     shown: dict[ShownBy, Sign] = {
         "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-        "answer": ANSWERED,
+        "answer": ANSWERED, "refusals": REFUSED_AGAIN,
     }  # fmt: skip
     return next((sign for kind, sign in shown.items() if kind in by), REFUSED_A_STARTER)
 

@@ -27,6 +27,11 @@ REFUSED_A_STARTER = stated(
     present="a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
 )
 
+REFUSED_AGAIN = stated(
+    "refused-by-its-coordinator",
+    present="the broker that a member was sent to refused every attempt to join or commit: it is not the coordinator",
+)
+
 UNLOADED = stated("group-unloaded", present="its coordinator unloaded the group, or was stopped or restarted under it")
 
 SUCCEEDED = stated("another-spoke-for-it", present="one broker spoke for the group, and later another one")

@@ -9,10 +9,11 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 
-ShownBy = Literal["load", "losses", "answer", "refusal", "another", "unload", "succession", "nothing"]
+ShownBy = Literal["load", "losses", "answer", "refusal", "refusals", "another", "unload", "succession", "nothing"]
 """A broker that loads the group, most members that lose their coordinator, or of one of them a broker's answer or the
-other coordinator that it then found; the refusal of a client that may not have joined yet; the former coordinator,
-which unloads the group or is restarted; two brokers that spoke for the group, one after the other."""
+other coordinator that it then found; the refusal of a client that may not have joined yet, or refusals of every attempt
+to join or commit; the former coordinator, which unloads the group or is restarted; two brokers that spoke for it one
+after the other."""
 
 
 UNNAMED = "another broker"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import CoordinatorMove, ShownBy, spoken_of
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import (
+    UNNAMED,
+    CoordinatorMove,
+    ShownBy,
+    spoken_of,
+)
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.coordinator.late_writes import answered_in_vain
 from rebalance_forensics.diagnosis.episodes.coordinator.unanswered_joins import gave_up_waiting
@@ -29,6 +36,7 @@ from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.events.rebalances import (
     GenerationStabilized,
     HeartbeatFailed,
+    JoinFailed,
     JoinReported,
     JoinRequested,
     JoinStarted,
@@ -39,6 +47,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import (
@@ -58,7 +67,12 @@ _OF_MEMBERS = (
     *(JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, PartitionsRevoked, PartitionsLost),
     *(MemberTransitioned, HeartbeatFailed, OffsetCommitFailed),
 )
-_MOVING = (*_ANSWERED, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
+_JOINING = (JoinFailed, OffsetCommitFailed)
+_NOT_COORDINATOR = re.compile(
+    r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
+)
+"""Errors.NOT_COORDINATOR by its name, its exceptions and the texts of Java, librdkafka, kafka-go and Sarama."""
+_MOVING = (*_ANSWERED, *_JOINING, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
 """Lines of which at least one tells of a move, unless two brokers speak for the group one after the other."""
 
 
@@ -69,7 +83,8 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     settled = _settled_at(timeline)
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
     by_members = [] if settled is None else _found_another(timeline, settled)
-    for told in (_answered(timeline), by_members, [] if settled is None else _by_brokers_alone(timeline, settled)):
+    alone = [] if settled is None else _by_brokers_alone(timeline, settled)
+    for told in (_answered(timeline), by_members, alone, _refused_again(timeline)):
         moves += [m for m in told if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
@@ -234,6 +249,31 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
             yield _of_run(run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
 
 
+def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
+    """A client that every broker it takes for its coordinator refuses with NOT_COORDINATOR, until it is in again.
+
+    Once is usual for a JoinGroup: a client may ask before the brokers agree on who leads the offsets partition.
+    """
+    refused: dict[object, list[Event]] = defaultdict(list)
+    for event in timeline.own.telling(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
+        speaker = timeline.participants.of_speaker(event) or place_name(event)
+        if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
+            yield from _in_vain(timeline, refused.pop(speaker, []))
+        elif _is_answer(event) and not _still_starting(timeline, event):
+            refused[speaker].append(event)
+    for told in refused.values():
+        yield from _in_vain(timeline, told)
+
+
+def _in_vain(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
+    asks_to_join = [e for e in refused if isinstance(e, JoinFailed | JoinRequested)]
+    if len(refused) < 2 and len(asks_to_join) == len(refused):
+        return
+    found = timeline.own.telling(CoordinatorFound).between(timeline.first, time_of(refused[-1]))
+    broker = next((f"broker-{e.coordinator}" for e in reversed(found) if e.coordinator is not None), UNNAMED)
+    yield _of_run(refused, broker, "refusals")
+
+
 def _by_address(run: Sequence[Event]) -> str | None:
     """KafkaJS knows brokers by where they listen."""
     nodes = (e.node for e in run if isinstance(e, CoordinatorLost))
@@ -268,7 +308,7 @@ def _born_at(timeline: Timeline) -> int:
 def _is_answer(event: Event) -> bool:
     """Errors.NOT_COORDINATOR, in the words of whichever client."""
     if isinstance(event, CoordinatorLost):
-        return event.cause is not None and any(name in event.cause for name in ("NOT_COORDINATOR", "NotCoordinator"))
+        return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
     return getattr(event, "error", None) == "NOT_COORDINATOR"
 
 
