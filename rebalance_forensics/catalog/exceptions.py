@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.prefixes import SpeakerWords
 from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
-_THROWN = re.compile(r"(?:^|[\s\"])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
+_THROWN = re.compile(r"(?:^|[\s\">(])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
 _THROWN_BY_KAFKA = re.compile(
     r"\nCaused by: (org\.apache\.kafka\.(?:clients\.consumer\.CommitFailed"
     r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol))"

@@ -46,6 +46,10 @@ _THROWN_AT_MEMBERS = (
     "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
 )  # fmt: skip
 """What only a member of a group, or who wants to be one, is answered (org.apache.kafka.common.errors)."""
+_THROWN_BY_REQUEST = re.compile(
+    r"Unexpected error (?:in join group response|from SyncGroup|in heartbeat response|in commit): "
+)
+"""KafkaException of a member's request that failed for good (AbstractCoordinator, ConsumerCoordinator)."""
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 """GroupAuthorizationException.forGroupId, the one exception that names the group."""
 _NOT_NAMED = "group not named, "
@@ -109,7 +113,9 @@ def _denied_groups(events: Iterable[Event]) -> set[str]:
 def _was_thrown_at_a_member(event: Event) -> bool:
     if isinstance(event, AuthorizationFailed):
         return event.resource == "group"
-    return isinstance(event, ExceptionLogged) and (event.exception or "").endswith(_THROWN_AT_MEMBERS)
+    if not isinstance(event, ExceptionLogged):
+        return False
+    return (event.exception or "").endswith(_THROWN_AT_MEMBERS) or bool(_THROWN_BY_REQUEST.search(event.detail or ""))
 
 
 class _Client(Struct, frozen=True, order=True):

@@ -131,6 +131,8 @@ def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coo
 
 JAVA = "[2026-03-01 01:10:{:02},112] INFO [Consumer clientId=c-1, groupId=payments] {} ({})"
 ABSTRACT = "org.apache.kafka.clients.consumer.internals.AbstractCoordinator"
+NOT_HERE = "This is not the correct coordinator"
+SENT = "Generation{generationId=-1, memberId='', protocol='null'}"
 REFUSALS = {
     "Java 2.8": (
         JAVA,
@@ -139,8 +141,7 @@ REFUSALS = {
     ),
     "Java 3.9": (
         JAVA,
-        "JoinGroup failed: This is not the correct coordinator. Marking coordinator unknown. Sent generation was "
-        "Generation{generationId=-1, memberId='', protocol='null'}",
+        f"JoinGroup failed: {NOT_HERE}. Marking coordinator unknown. Sent generation was {SENT}",
         "",
     ),
     "librdkafka": (

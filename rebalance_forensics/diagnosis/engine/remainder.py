@@ -13,9 +13,10 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
     brokers_out_of_reach,
     coordinators_lost,
     failed_connections,
+    fatal_answers,
     forced_by_configuration,
-    joins_refused,
     memberships_over,
+    thrown_answer,
 )
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
@@ -30,7 +31,8 @@ from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import JoinFailed, RebalanceStarted
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, RebalanceStarted, SyncFailed
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -51,7 +53,7 @@ def left_over(
     lags = _lags(timeline, assigned, drafts)
     told = {fact.id for lag in lags for fact in lag.explains}
     rebalances = (*lags, *_rebalances(timeline, {*assigned, *told}), *_unnumbered(timeline, drafts))
-    found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts)]
+    found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts), *_gave_up(timeline, drafts)]
     for one in found if found or drafts else _lone_losses(timeline):
         subject = subject_of(timeline, one)
         answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one.answers)
@@ -247,10 +249,7 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
             "was too slow, was paused or was cut off."
         )
         yield _lone(participant, place, told, "warning", says)
-    refused = joins_refused(timeline)
-    for (participant, place), told in refused.items():
-        yield _lone(participant, place, told, "warning", _refused(told))
-    if over or refused:
+    if over:
         return
     for (participant, place), told in forced_by_configuration(timeline).items():
         says = (
@@ -266,11 +265,30 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         yield _lone(participant, place, lines, "info", says)
 
 
-def _refused(told: Sequence[Event]) -> str:
-    """What in its own configuration keeps it out of the group."""
-    errors = dict.fromkeys(e.error for e in told if isinstance(e, JoinFailed) and e.error)
-    why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
-    return f"was refused {times(len(told))} when it asked to join: {why}."
+def _gave_up(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Members whose client took an answer of the coordinator for final, where no fault of that time says why."""
+    for (participant, place), told in fatal_answers(timeline).items():
+        if not _amid_a_fault(drafts, time_of(told[0]), time_of(told[-1])):
+            yield _lone(participant, place, told, "warning", _answered(told))
+
+
+def _answered(told: Sequence[Event]) -> str:
+    """What the answer was to, or what in the client's own configuration it means."""
+    errors = dict.fromkeys(error for e in told if (error := getattr(e, "error", None)))
+    if errors and all(error in REFUSED_SETTINGS for error in errors):
+        why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
+        return f"was refused {times(len(told))} when it asked to join: {why}."
+    answers = dict.fromkeys(thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in told)
+    why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
+    return f"gave up: {why}, which its client does not retry."
+
+
+_REQUESTS: Mapping[type[Event], str] = {
+    JoinFailed: "JoinGroup",
+    SyncFailed: "SyncGroup",
+    HeartbeatFailed: "Heartbeat",
+    GroupHeartbeatFailed: "the group heartbeat",
+}
 
 
 def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:

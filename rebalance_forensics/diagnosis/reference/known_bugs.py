@@ -22,7 +22,10 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 
 class Bug(Struct, frozen=True, kw_only=True):
-    """One bug as data. `signature` is None where no log can prove it; `not_matched` then says why."""
+    """One bug as data. `signature` is None where no log can prove it; `not_matched` then says why.
+
+    `dated_by_words`: only affected releases write the lines of its signature, so no version need be logged.
+    """
 
     jira: str
     title: str
@@ -33,6 +36,7 @@ class Bug(Struct, frozen=True, kw_only=True):
     causes: tuple[str, ...] = ()
     signature: Signature | None = None
     not_matched: str | None = None
+    dated_by_words: bool = False
 
     @property
     def side(self) -> Side:
@@ -51,7 +55,8 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     found = []
     for bug in suspects:
         seen = find(bug.signature, witness, near) if bug.signature is not None else ()
-        if seen and releases.affects(bug.side, bug.affected, seen):
+        dated = _dates_itself(bug, releases.known())
+        if seen and (dated or releases.affects(bug.side, bug.affected, seen)):
             found.append(KnownBug(jira=bug.jira, title=bug.title, fixed_in=", ".join(bug.fixed_in) or None))
     return tuple(found)
 
@@ -64,7 +69,13 @@ def _suspects(timeline: Timeline) -> list[Bug]:
 @lru_cache(maxsize=256)
 def _bugs_in(kind: str, running: frozenset[tuple[Side, Release, Release]]) -> list[Bug]:
     of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == kind]
-    return [b for b in of_kind if b.signature is not None and any_in(running, b.side, b.affected)]
+    possible = (b for b in of_kind if _dates_itself(b, running) or any_in(running, b.side, b.affected))
+    return [b for b in possible if b.signature is not None]
+
+
+def _dates_itself(bug: Bug, running: frozenset[tuple[Side, Release, Release]]) -> bool:
+    """Whether its words alone show an affected release, as no line of that side shows any."""
+    return bug.dated_by_words and all(side != bug.side for side, _, _ in running)
 
 
 @cache
@@ -87,6 +98,7 @@ def _bug(entry: Mapping[str, object]) -> Bug:
         causes=_words(entry.get("causes", ())),
         signature=_signature(cast("Mapping[str, object]", signature)) if signature else None,
         not_matched=cast("str | None", entry.get("not_matched")),
+        dated_by_words=bool(entry.get("dated_by_words")),
     )
 
 

@@ -302,8 +302,10 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     Where it is known to have gone before, by a start of its process, the list only confirms it.
     """
     first = departure.events[0] if departure.events else None
-    number = first.epoch if isinstance(first, TargetAssignmentComputed) else getattr(first, "generation", None)
-    if not only_listed(departure) or number is None or first is None or first.at != departure.at:
+    if not isinstance(first, AssignmentComputed | TargetAssignmentComputed) or first.at != departure.at:
+        return []
+    number = first.epoch if isinstance(first, TargetAssignmentComputed) else first.generation
+    if number is None:
         return []
     known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(number, [])
     return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rebalance_forensics.events.base import Event
@@ -29,6 +30,14 @@ REFUSED_SETTINGS = {
 }
 """Answers to a JoinGroup that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
 
+_ANSWERED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, SyncFailed)
+_REQUESTS = {"in join group response": "JoinGroup", "from SyncGroup": "SyncGroup", "in heartbeat response": "Heartbeat"}
+_THROWN_ANSWER = re.compile(
+    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response): "
+    r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
+)
+"""KafkaException of AbstractCoordinator's response handlers; Logstash prints `:backtrace=>` behind it."""
+
 Losses = dict[tuple[Participant | None, str], list[Event]]
 """By member, or by where it runs if its lines do not name it."""
 
@@ -39,10 +48,16 @@ def memberships_over(timeline: Timeline) -> Losses:
     return _by_speaker(timeline, [e for e in told if _is_over(e)])
 
 
-def joins_refused(timeline: Timeline) -> Losses:
-    """Who was refused for what its own configuration says: it is refused again however often it asks."""
-    told = timeline.own.telling(JoinFailed)
-    return _by_speaker(timeline, [e for e in told if isinstance(e, JoinFailed) and e.error in REFUSED_SETTINGS])
+def fatal_answers(timeline: Timeline) -> Losses:
+    """Members whose client gave up on an answer of the coordinator: the same request would fail again."""
+    told = timeline.own.telling(ExceptionLogged, *_ANSWERED)
+    return _by_speaker(timeline, [e for e in told if _is_fatal(e)])
+
+
+def thrown_answer(event: Event) -> tuple[str, str] | None:
+    """The request and the coordinator's answer in the exception that a Java client throws at the application."""
+    found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ExceptionLogged) else None
+    return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
 
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
@@ -72,6 +87,13 @@ def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict
             if broker in given_up:
                 found.setdefault(broker, []).append(event)
     return found
+
+
+def _is_fatal(event: Event) -> bool:
+    if isinstance(event, ExceptionLogged):
+        return thrown_answer(event) is not None
+    error = getattr(event, "error", None)
+    return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
 
 
 def _is_over(event: Event) -> bool:
