@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
     failed_connections,
     fatal_answers,
     forced_by_configuration,
+    left_without_coordinator,
     memberships_over,
     thrown_answer,
 )
@@ -29,8 +30,9 @@ from rebalance_forensics.diagnosis.proposals.kept_out import about_waiting
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, RebalanceStarted, SyncFailed
 from rebalance_forensics.records import LEFT_OUT
@@ -54,6 +56,8 @@ def left_over(
     told = {fact.id for lag in lags for fact in lag.explains}
     rebalances = (*lags, *_rebalances(timeline, {*assigned, *told}), *_unnumbered(timeline, drafts))
     found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts), *_gave_up(timeline, drafts)]
+    faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
+    found += [h for h in _unreachable(timeline, drafts) if faulty.isdisjoint(h.participants)]
     for one in found if found or drafts else _lone_losses(timeline):
         subject = subject_of(timeline, one)
         answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one.answers)
@@ -272,6 +276,21 @@ def _gave_up(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             yield _lone(participant, place, told, "warning", _answered(told))
 
 
+def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Members that could not reach their coordinator any more, where no fault of that time says why."""
+    for (participant, place), told in left_without_coordinator(timeline).items():
+        if not _amid_a_fault(drafts, time_of(told[0]), time_of(told[-1])):
+            lost = [e for e in told if isinstance(e, CoordinatorLost)]
+            brokers = {f"broker-{e.coordinator}": None for e in lost if e.coordinator is not None}
+            which = f" ({', '.join(brokers)})" if brokers else ""
+            length = timeline.measured(time_of(told[-1]) - time_of(told[0]))
+            says = (
+                f"lost its coordinator{which} and had not found it again{lasting(length, ' {} later')}, when its lines "
+                "end; they do not show whether that broker, the network or the client caused it."
+            )
+            yield _lone(participant, place, [*lost[:2], *told], "warning", says, ongoing=True)
+
+
 def _answered(told: Sequence[Event]) -> str:
     """What the answer was to, or what in the client's own configuration it means."""
     errors = dict.fromkeys(error for e in told if (error := getattr(e, "error", None)))
@@ -303,13 +322,20 @@ def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
 
 
 def _lone(
-    participant: Participant | None, place: str, told: Sequence[Event], severity: Severity, says: str
+    participant: Participant | None,
+    place: str,
+    told: Sequence[Event],
+    severity: Severity,
+    says: str,
+    *,
+    ongoing: bool = False,
 ) -> Hypothesis:
     culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
     return Hypothesis(
         because=tuple(told),
         culprits=(culprit,),
         severity=severity,
+        ongoing=ongoing,
         participants=(participant,) if participant is not None else (),
         narrative=f"{culprit.name if participant is not None else f'A client on {culprit.name}'} {says}",
     )

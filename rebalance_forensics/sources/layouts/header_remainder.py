@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
     | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
     | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*+)[^\]\n]*+\]:(?=\s))
-    | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<[^>\n]*>)
+    | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<(?!\w+Connection\ )[^>\n]*>)
     | (?P<source>[\w$]+\.(?:java|scala|kt|py|go)(?::\d+)?(?=[\s:\]]))
     | (?P<logger>{_QUALIFIED}(?:\(\))?|{_SIMPLE})(?P<place>:\d+)?(?=[\s:;|,\[(]|\Z)
     | (?P<pair>[\w.@-]+=(?:"[^"\n]*"|[^\s,;|\]]*),?)

@@ -255,11 +255,12 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     Once is usual for a JoinGroup: a client may ask before the brokers agree on who leads the offsets partition.
     """
     refused: dict[object, list[Event]] = defaultdict(list)
+    born = _born_at(timeline)
     for event in timeline.own.telling(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
             yield from _in_vain(timeline, refused.pop(speaker, []))
-        elif _is_answer(event) and not _still_starting(timeline, event):
+        elif event.at is not None and event.at > born and _is_answer(event) and not _still_starting(timeline, event):
             refused[speaker].append(event)
     for told in refused.values():
         yield from _in_vain(timeline, told)

@@ -6,20 +6,44 @@ import re
 from collections.abc import Sequence
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConfigOffsetBehind
-from rebalance_forensics.events.coordinator import LAST_COORDINATOR_NODE, CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.connect import ConfigOffsetBehind, WorkerStopped
+from rebalance_forensics.events.coordinator import (
+    LAST_COORDINATOR_NODE,
+    CoordinatorFound,
+    CoordinatorLost,
+    NodeDisconnected,
+)
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinRequested, SyncFailed
-from rebalance_forensics.events.streams import ThreadFenced
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.partitions import OffsetCommitFailed, PartitionsAssigned
+from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, ProcessStopping
+from rebalance_forensics.events.rebalances import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinRequested,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.events.streams import StreamsStateChanged, ThreadFenced
+from rebalance_forensics.timeline.coverage import DETAILED
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_late_commit
+from rebalance_forensics.timeline.windows import WAKING_MS
 
 _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
 """What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
+
+_TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
+_OVER = (
+    CoordinatorFound, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, LeaveSent, ConsumerClosed,
+    ProcessStopping, StreamsStateChanged, WorkerStopped,
+)  # fmt: skip
+"""A coordinator was found, or is no longer needed."""
 
 REFUSED_SETTINGS = {
     "INVALID_SESSION_TIMEOUT": (
@@ -71,6 +95,37 @@ def coordinators_lost(timeline: Timeline) -> Losses:
     return _by_speaker(timeline, list(timeline.own.telling(CoordinatorLost)))
 
 
+def left_without_coordinator(timeline: Timeline) -> Losses:
+    """Members that lost their coordinator and kept failing to reach it, or any broker, until their logs end.
+
+    Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
+    """
+    troubled: Losses = {}
+    for event in timeline.own.telling(*_TROUBLE, *_OVER):
+        speaker = _speaker(timeline, event)
+        if isinstance(event, _OVER):
+            troubled.pop(speaker, None)
+        elif event.speaker.role != "broker" and event.at is not None and _is_trouble(event):
+            troubled.setdefault(speaker, []).append(event)
+    detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED}
+    return {
+        speaker: told
+        for speaker, told in troubled.items()
+        if speaker in detailed
+        and any(isinstance(e, CoordinatorLost) for e in told)
+        and time_of(told[-1]) - time_of(told[0]) > WAKING_MS
+    }
+
+
+def _is_trouble(event: Event) -> bool:
+    return not isinstance(event, JoinFailed) or event.error == "COORDINATOR_NOT_AVAILABLE"
+
+
+def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]:
+    participant = timeline.participants.of_speaker(event)
+    return participant, "" if participant is not None else place_name(event)
+
+
 def failed_connections(timeline: Timeline) -> Losses:
     """Connections to a coordinator that could not even be made, which is more than one that broke (NetworkClient)."""
     told = timeline.own.telling(NodeDisconnected)
@@ -104,6 +159,5 @@ def _by_speaker(timeline: Timeline, events: list[Event]) -> Losses:
     found: Losses = {}
     for event in events:
         if event.speaker.role != "broker" and event.at is not None:
-            participant = timeline.participants.of_speaker(event)
-            found.setdefault((participant, "" if participant is not None else place_name(event)), []).append(event)
+            found.setdefault(_speaker(timeline, event), []).append(event)
     return found
