@@ -51,11 +51,15 @@ class DelayedRebalance(Event, frozen=True, kw_only=True):
 
 
 class ConfigOffsetBehind(Event, frozen=True, kw_only=True):
-    """A worker behind the assignment's config offset reads the config topic to its end (benign, unless it fails)."""
+    """A worker behind the assignment's config offset reads the config topic to its end (benign, unless it fails).
+
+    `leading`: it is the leader that lacks configuration which another worker has, so its assignment gives out no work.
+    """
 
     current: int | None = None
     wanted: int | None = None
     failed: bool = False
+    leading: bool = False
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import RegistryLeaderElected
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import AuthorizationFailed, InstanceFenced
@@ -35,7 +36,7 @@ SpeakerKey = tuple[str | None, str, str | None]
 
 _BY_MEMBERS = (
     *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
-    ListenerFailed, MemberTransitioned, OffsetCommitFailed, ThreadFenced,
+    ListenerFailed, MemberTransitioned, OffsetCommitFailed, RegistryLeaderElected, ThreadFenced,
 )  # fmt: skip
 """What only a member of a group says."""
 _BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
 )
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
-from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import unnumbered_rebalances
+from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import topics_gained, unnumbered_rebalances
 from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
@@ -32,6 +32,7 @@ from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, RebalanceStarted, SyncFailed
@@ -85,7 +86,7 @@ def _rebalances(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypoth
 
 
 def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Rebalances that members were told of by clients that print no generation."""
+    """Rebalances that members log whose clients print no generation."""
     session = session_timeout_ms(timeline)
     for told in unnumbered_rebalances(timeline):
         if not _within(drafts, time_of(told[0]), session):
@@ -95,11 +96,25 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
                 culprits=(),
                 severity="info",
                 participants=tuple(p for p in participants if p is not None),
-                narrative=(
-                    "The group rebalanced, as its members were told, and no reason was logged: these lines name "
-                    "neither a new generation nor who came or went."
-                ),
+                narrative=_unnumbered_in_words(told),
             )
+
+
+def _unnumbered_in_words(told: list[Event]) -> str:
+    """What the lines show of it: a leader, topics that it brought, or nothing but that it was."""
+    elected = [e for e in told if isinstance(e, RegistryLeaderElected)]
+    if elected:
+        leader = f"{elected[-1].leader} as its leader" if elected[-1].leader else "no leader"
+        return f"The group rebalanced and elected {leader}; these lines do not show what became of the one before."
+    if gained := topics_gained(told):
+        return (
+            f"The group rebalanced, and afterwards a member read {', '.join(gained)} as well: a topic that is new and "
+            "matches its pattern, a changed subscription, or a member that left. No reason was logged."
+        )
+    return (
+        "The group rebalanced, as its members log, and no reason was logged: these lines name neither a new generation "
+        "nor who came or went."
+    )
 
 
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
@@ -256,9 +271,14 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     if over:
         return
     for (participant, place), told in forced_by_configuration(timeline).items():
+        leading = [e for e in told if isinstance(e, ConfigOffsetBehind) and e.leading]
         says = (
-            f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment requires, "
-            "as workers do right after a configuration change."
+            f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, "
+            "so that all read the config topic again: usual after a configuration change. If it goes on, the workers "
+            "of this group.id do not share one config topic."
+            if leading
+            else f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment "
+            "requires, as workers do right after a configuration change."
         )
         yield _lone(participant, place, told, "info", says)
     failed = failed_connections(timeline)

@@ -85,9 +85,9 @@ def thrown_answer(event: Event) -> tuple[str, str] | None:
 
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
-    """Connect workers that rejoined because they had not read the config topic as far as their assignment requires."""
+    """Connect workers that rejoined, or as leaders made the others rejoin, for configuration they had not read yet."""
     told = timeline.own.telling(ConfigOffsetBehind)
-    return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and e.failed])
+    return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and (e.failed or e.leading)])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:

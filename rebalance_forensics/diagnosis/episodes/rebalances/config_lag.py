@@ -172,11 +172,21 @@ def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
         for (error, leader), streak in groupby(assigned, key=lambda e: (e.error, e.leader)):
             if error == CONFIG_MISMATCH and leader:
                 streaks[leader] += runs(streak, time_of, QUIET_MS)
+    yield from _leaders_by_their_own_word(timeline)
     for leader, found in streaks.items():
         failed = max(found, key=len)
         if len({e.generation for e in failed}) > 1:
             wanted = max((e.config_offset for e in failed if e.config_offset is not None), default=None)
             yield LaggingLeader(timeline.participants.of_member(leader), leader, wanted, tuple(failed))
+
+
+def _leaders_by_their_own_word(timeline: Timeline) -> Iterator[LaggingLeader]:
+    """A leader logs each assignment in which it had to leave everybody without work (WorkerCoordinator)."""
+    for (who, place, _), told in _by_worker(timeline).items():
+        leading = [e for e in told if isinstance(e, ConfigOffsetBehind) and e.leading]
+        for run in runs(leading, time_of, QUIET_MS):
+            if len(run) > 1:
+                yield LaggingLeader(who, f"a worker on {place}", None, tuple(run))
 
 
 def _times(one: LaggingWorker | LaggingLeader) -> tuple[int, int]:

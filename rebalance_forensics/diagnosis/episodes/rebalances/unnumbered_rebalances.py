@@ -1,31 +1,69 @@
-"""Rebalances that clients were told of and that no line numbers: KafkaJS and others print no generation.
+"""Rebalances of which members log something, and no line a number: KafkaJS, Spring and others print no generation.
 
 A Java client does, but of what is pasted only its word that the group rebalances may be left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import RegistryLeaderElected
+from rebalance_forensics.events.partitions import AssignmentNotified, PartitionsAssigned, PartitionsRevoked
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
 
+_GIVEN = (AssignmentNotified, PartitionsAssigned)
+
 
 def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
-    """What members were told, one list a rebalance, where no log shows a single generation of the group."""
+    """What members logged, one list a rebalance, where no log shows a single generation of the group."""
     if timeline.rebalances:
         return []
-    told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and _tells_of_one(e)]
+    told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and tells_of_a_rebalance(e)]
     # Java says so again with each heartbeat until it rejoins.
     again = any(isinstance(e, JoinRequested) for e in told)
-    return runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else SAME_REBALANCE_MS)
+    found = runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else SAME_REBALANCE_MS)
+    shown = [*_reassignments(timeline), *_elections(timeline)]
+    together = runs(shown, lambda s: time_of(s[0]), SAME_REBALANCE_MS, until=lambda s: time_of(s[-1]))
+    return found or [[event for steps in rebalance for event in steps] for rebalance in together]
 
 
-def _tells_of_one(event: Event) -> bool:
-    match event:
-        case HeartbeatFailed(error="REBALANCE_IN_PROGRESS") | JoinRequested(why="already-rebalancing"):
-            return True
-    return False
+def topics_gained(rebalance: list[Event]) -> list[str]:
+    """Topics of which a member was given partitions, and had none to give back."""
+    before = _topics(rebalance, (PartitionsRevoked,))
+    return sorted(_topics(rebalance, _GIVEN) - before) if before else []
+
+
+def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
+    told = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
+    return {partition.rpartition("-")[0] for partition in told}
+
+
+def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
+    """Partitions that a member gave back, and those it was given next: what it does in every eager rebalance."""
+    revoked: dict[object, Event] = {}
+    for event in timeline.own.telling(PartitionsRevoked, *_GIVEN):
+        speaker = timeline.participants.of_speaker(event) or place_name(event)
+        if event.at is None:
+            continue
+        if isinstance(event, PartitionsRevoked):
+            revoked[speaker] = event
+        elif speaker in revoked:
+            yield [revoked.pop(speaker), event]
+
+
+def _elections(timeline: Timeline) -> Iterator[list[Event]]:
+    """Each time that Schema Registry's instances name another leader than before."""
+    before: str | None = None
+    for event in timeline.own.telling(RegistryLeaderElected):
+        assert isinstance(event, RegistryLeaderElected)
+        if event.at is not None and before is not None and event.leader != before:
+            yield [event]
+        before = event.leader or before
