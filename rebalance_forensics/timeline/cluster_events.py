@@ -9,7 +9,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted
+from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.clocks.writing_order import with_times
@@ -42,17 +42,17 @@ class Surroundings:
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
         self._unnamed = UnnamedClients()
-        self._lone_starts: dict[str, list[Event]] = defaultdict(list)
-        """By file, the starts on hosts of which it holds nothing else, as where somebody put lines together."""
+        self._lone_processes: dict[str, list[Event]] = defaultdict(list)
+        """By file, starts and stops on hosts of which it holds nothing else, as where somebody put lines together."""
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
                 self._beside[place_name(event)].append(event)
                 self._note_client(event)
         for said in self._beside.values():
-            if all(isinstance(event, WorkerStarted | SettingsReported) for event in said):
+            if all(isinstance(event, WorkerStarted | WorkerStopped | SettingsReported) for event in said):
                 for event in said:
-                    self._lone_starts[event.speaker.file].append(event)
+                    self._lone_processes[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
         self._naming = [event for event in brokers if _names_a_member(event)]
         common = distinct(event for event in brokers if not _names_a_member(event))
@@ -84,8 +84,12 @@ class Surroundings:
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
         places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
-        files = {event.speaker.file for event in own if event.speaker.role == "broker"} if self._lone_starts else ()
-        starts = (event for file in files for event in self._lone_starts.get(file, ()))
+        files = (
+            {event.speaker.file for event in own if event.speaker.role in ("broker", "connect")}
+            if self._lone_processes
+            else ()
+        )
+        starts = (event for file in files for event in self._lone_processes.get(file, ()))
         return [
             *naming,
             *(event for place in places for event in self._beside.get(place, ())),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted
+from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
 from rebalance_forensics.events.partitions import (
     OwnershipGivenUp,
@@ -56,7 +56,7 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
     told = (e for e in shared if e.speaker.role != "broker")
     places |= {place_name(e) for e in told if streams_client_of(e) in clients or place_name(e) in clients}
     foreign = _of_other_groups(group, own, shared)
-    gathered = {e.speaker.file for e in own if e.speaker.role == "broker"}
+    gathered = {e.speaker.file for e in own if e.speaker.role in ("broker", "connect")}
     return [
         e
         for e in shared
@@ -66,12 +66,15 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
 
 
 def _is_banner(event: Event, group: str) -> bool:
-    """Whether a process starts that is no broker; where a coordinator's lines stand, somebody put lines together."""
+    """Whether a process that is no broker starts, or a worker stops, in a file into which lines were put together.
+
+    Compose and the like put the containers of one deployment into a stream, each line with its container's name.
+    """
     if event.speaker.role == "broker":
         return False
     if isinstance(event, SettingsReported):
         return group_in(event) in (None, group)
-    return isinstance(event, WorkerStarted)
+    return isinstance(event, WorkerStarted | WorkerStopped)
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.threads import Application, shop
 from tests.kafka_words import member_id
 
@@ -75,3 +79,32 @@ def test_slow_threads_that_leave_and_join_by_turns_replace_nobody() -> None:
             story.broker(f"01:{minute}:03.000", story.words.introduced(back))
             story.round(f"01:{minute}:03.100", story.words.adding(back))
     assert "thread-replacement" not in story.causes()
+
+
+KSQL = "[2026-03-01 01:{},112] {} (io.confluent.ksql.util.QueryMetadataImpl)"
+THREAD = "orders-11111111-1111-4111-8111-111111111111-StreamThread-{}"
+OF_THREAD = (
+    "[2026-03-01 01:{},112] INFO stream-thread [{}] {} (org.apache.kafka.streams.processor.internals.StreamThread)"
+)
+OF_CONSUMER = (
+    "[2026-03-01 01:{},112] INFO [Consumer clientId={}-consumer, groupId=orders] {} "
+    "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+)
+
+
+def test_a_rebalance_that_waits_for_the_session_of_a_thread_that_ksqldb_replaced_is_no_stragglers(
+    tmp_path: Path,
+) -> None:
+    dead, alive = THREAD.format(1), THREAD.format(2)
+    generation = f"Generation{{generationId=2, memberId='{alive}-consumer-51a97204-8375-4e9d-a262-9fad0ec08c45'}}"
+    lines = [
+        KSQL.format("19:40", f"ERROR Unhandled exception caught in streams thread {dead}. (SYSTEM)"),
+        OF_THREAD.format("20:10", dead, "Informed to shut down"),
+        OF_THREAD.format("20:10", dead, "State transition from RUNNING to PENDING_SHUTDOWN"),
+        OF_THREAD.format("20:10", dead, "Shutdown complete"),
+        OF_CONSUMER.format("20:11", alive, "(Re-)joining group"),
+        OF_CONSUMER.format("20:52", alive, f"Successfully joined group with generation {generation}"),
+    ]
+    (tmp_path / "ksql.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert [i.root_causes[0].cause for i in found] == ["thread-replacement"]

@@ -9,6 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.replaced_threads import (
     killed_by,
     lines_of_threads,
     moves_of_threads,
+    rebalances_of_threads,
 )
 from rebalance_forensics.diagnosis.episodes.rebalances.endpoint_changes import (
     EndpointChange,
@@ -43,7 +44,7 @@ def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hyp
         because=lines_of_threads(timeline, replaced, facts),
         culprits=culprits,
         severity="critical" if replaced.count > 2 else "warning",
-        explains=with_rebalances(timeline, facts),
+        explains=(*with_rebalances(timeline, facts), *rebalances_of_threads(timeline, replaced)),
         participants=(replaced.participant,),
         answers=shown_by(replaced),
         narrative=replaced_dying_threads(culprits[0].name, replaced.count, killed_by(timeline, replaced)),

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerStopped
 from rebalance_forensics.events.membership import (
     MemberDescribed,
     MemberFailed,
@@ -127,6 +128,8 @@ class ParticipantDrafts:
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
         named = speaker.client_id or speaker.thread or speaker.place or instance
+        if self.kind == "connect" and isinstance(event, WorkerStopped):
+            named = named or speaker.host  # a worker that stops, of which no other line is left
         if speaker.role == "broker" or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":

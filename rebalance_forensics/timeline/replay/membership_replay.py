@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import WorkerStopped
 from rebalance_forensics.events.epochs import (
     GroupHeartbeatFailed,
     MemberReconciled,
@@ -243,6 +244,7 @@ class Lives(Register):
         if participant is None or event.at is None or self._gave_up(participant, event):
             return
         self._was_in(participant, event)
+        self._stopped_unseen(participant, event)
         match event:
             case JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
@@ -267,6 +269,11 @@ class Lives(Register):
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or self._shows_a_former_life(participant, event):
                 self._expelled(participant, event)
+
+    def _stopped_unseen(self, participant: Participant, event: Event) -> None:
+        """A worker that stops was a member, though a stream of containers may have been cut just before it stopped."""
+        if isinstance(event, WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
+            self._depart_unseen(participant, None, event, "closed")
 
     def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
         """A client joins with the id that it was given, which a paste may have cut off."""

@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.episodes.members.surviving_threads import pro
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival, Departure, Fact
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -170,6 +170,13 @@ def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact
     moves = [m for m in moves if m.id not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
     return facts + [d for d in expiries_of(timeline, participant, replaced.told) if d not in facts]
+
+
+def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Rebalance]:
+    """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
+    failed = {e.thread or e.speaker.thread for e in replaced.told if isinstance(e, ThreadFailed)} - {None}
+    ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
+    return [r for r in timeline.rebalances if any(at <= r.started_at <= at + AROUND_MS for at in ended)]
 
 
 def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
