@@ -28,6 +28,7 @@ class ErrorNames(Struct, frozen=True):
         by_class: dict[str, str] = {}
         for name, wording in errors.items():
             by_text[name] = name
+            by_text.setdefault(name.lower(), name)  # an atom of brod's
             for text in wording.get("texts", ()):
                 by_text.setdefault(_plain(text), name)
             for simple_name in wording.get("exceptions", ()):

@@ -27,8 +27,9 @@ class FieldError(ValueError):
 @cache
 def declared(event: str) -> dict[str, object]:
     """The event's own fields and their annotations, without those every event has."""
-    hints = get_type_hints(EVENT_TYPES[event])
-    return {name: hint for name, hint in hints.items() if name not in BASE_FIELDS}
+    cls = EVENT_TYPES[event]
+    fields = frozenset(cls.__struct_fields__) - BASE_FIELDS  # what is said of the type itself is a ClassVar
+    return {name: hint for name, hint in get_type_hints(cls).items() if name in fields}
 
 
 @cache

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
 from rebalance_forensics.catalog.fields import declared, defaults
 from rebalance_forensics.events import EVENT_TYPES, base
 from rebalance_forensics.events.base import Event, Speaker
@@ -71,10 +73,12 @@ def _lines() -> Iterator[str]:
     yield ""
 
 
-def _base_table(cls: type) -> Iterator[str]:
+def _base_table(cls: type[Struct]) -> Iterator[str]:
     yield _prose(inspect.getdoc(cls))
     yield "\n| field | holds |\n|---|---|"
     for name, hint in get_type_hints(cls).items():
+        if name not in cls.__struct_fields__:
+            continue
         yield f"| `{name}` | {_BASE_WORDS.get(name) or type_words(hint)} |"
 
 

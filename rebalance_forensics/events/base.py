@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -58,6 +60,11 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     level: str | None
     pattern: str
     text: str
+
+    unread: ClassVar[str | None] = None
+    """Why no rule of the timeline or the diagnosis reads this type; None where one does (tests/architecture)."""
+    errors_unread: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Of its error codes those that no rule tells from others, each with the reason."""
 
 
 def in_common(event: Event) -> dict[str, Any]:

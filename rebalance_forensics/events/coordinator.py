@@ -58,6 +58,8 @@ class CoordinatorResigned(Event, frozen=True, kw_only=True):
 class OffsetsPartitionLoaded(Event, frozen=True, kw_only=True):
     """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) an offsets partition."""
 
+    unread = "GroupLoaded and CoordinatorElected say the same of the group itself."
+
     partition: int
     phase: Literal["scheduled", "started", "finished", "failed"]
     epoch: int | None = None
@@ -99,6 +101,8 @@ class OffsetsExpired(Event, frozen=True, kw_only=True):
 
 class OffsetsDeleted(Event, frozen=True, kw_only=True):
     """Committed offsets were deleted by an administrator, or went with a deleted topic."""
+
+    unread = "An administrator deletes offsets on purpose, or they go with their topic (TopicChanged)."
 
     count: int | None = None
     partitions: tuple[str, ...] = ()

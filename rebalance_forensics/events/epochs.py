@@ -81,11 +81,15 @@ class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
 class ReconciliationInterrupted(Event, frozen=True, kw_only=True):
     """A client dropped a reconciliation that no longer applies."""
 
+    unread = "A newer target replaced the one in progress, which MemberTransitioned shows."
+
     reason: str | None = None
 
 
 class TopicRegexResolved(Event, frozen=True, kw_only=True):
     """The coordinator evaluated subscriptions by server-side regex."""
+
+    unread = "The coordinator evaluated a pattern; what it found shows in GroupEpochBumped and the subscription."
 
     topics: int | None = None
     ms: int | None = None

@@ -149,14 +149,6 @@ class TopicReadDenied(Event, frozen=True, kw_only=True):
     address: str | None = None
 
 
-class MemberRefused(Event, frozen=True, kw_only=True):
-    """A would-be member was turned away: full group, no common assignor, no authorization, other protocol type."""
-
-    error: str | None = None
-    member: str | None = None
-    detail: str | None = None
-
-
 class LeaveSent(Event, frozen=True, kw_only=True):
     """A client sends LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rebalance_forensics.events.base import Event
 
 
@@ -68,11 +71,18 @@ class AssignmentNotified(Event, frozen=True, kw_only=True):
 class PartitionsUnassigned(Event, frozen=True, kw_only=True):
     """The leader found subscribed topics that no member got."""
 
+    unread = "Topics without partitions in the leader's metadata: the assignment itself shows who has none."
+
     topics: tuple[str, ...] = ()
 
 
 class OffsetCommitFailed(Event, frozen=True, kw_only=True):
     """An offset commit failed. `error` is an Errors name or exception where known, `partition` its topic and number."""
+
+    errors_unread: ClassVar[Mapping[str, str]] = {
+        "RetriableCommitFailedException": "The commit is tried again; what made it fail has lines of its own.",
+        "STALE_MEMBER_EPOCH": "The member had just moved to a newer epoch and commits again under it (KIP-848).",
+    }
 
     error: str | None = None
     detail: str | None = None

@@ -119,10 +119,3 @@ class ExceptionLogged(Event, frozen=True, kw_only=True):
     exception: str | None = None
     detail: str | None = None
     assigning: bool = False
-
-
-class RequestSlow(Event, frozen=True, kw_only=True):
-    """The process noticed that it stood still (GC, "clock jumped", "heartbeat thread … delayed")."""
-
-    ms: int | None = None
-    detail: str | None = None

@@ -99,6 +99,8 @@ class GroupDied(Event, frozen=True, kw_only=True):
 class GroupsDeleted(Event, frozen=True, kw_only=True):
     """An administrator deleted groups."""
 
+    unread = "Only a group without members can be deleted: nobody is disturbed."
+
     groups: tuple[str, ...] = ()
     offsets_removed: int | None = None
 

@@ -36,6 +36,8 @@ class StreamsParticipants(Event, frozen=True, kw_only=True):
 class StreamsAssignmentComputed(Event, frozen=True, kw_only=True):
     """The leader assigned tasks to processes: `assignment` the active ones, `standby` standbys and warm-ups."""
 
+    unread = "The leader's plan by process; the members' own TasksAssigned show what became of it."
+
     assignment: Assignment = ()
     standby: Assignment = ()
     tasks: int | None = None
@@ -46,6 +48,8 @@ class StreamsAssignmentComputed(Event, frozen=True, kw_only=True):
 
 class ConsumerTasksAssigned(Event, frozen=True, kw_only=True):
     """The leader's "Client … per-consumer assignment": what each consumer had, gets and gives up."""
+
+    unread = "The leader's plan by consumer; what each thread then took is in TasksAssigned."
 
     client: str | None = None
     owned_active: Assignment = ()
@@ -93,6 +97,8 @@ class VersionProbed(Event, frozen=True, kw_only=True):
 
 class TaskWarmedUp(Event, frozen=True, kw_only=True):
     """A stateful task waits for its new owner: kept as standby, not yet active, or now caught up."""
+
+    unread = "Why a task is not active yet; the probing rebalances that follow are read instead."
 
     task: str | None = None
     consumer: str | None = None
@@ -152,6 +158,8 @@ class ThreadFenced(Event, frozen=True, kw_only=True):
 class StandbysUnassigned(Event, frozen=True, kw_only=True):
     """The leader had no room for `missing` of a task's `wanted` standbys."""
 
+    unread = "Too few instances for the standbys: it costs recovery time, and causes no rebalance."
+
     task: str | None = None
     missing: int | None = None
     wanted: int | None = None
@@ -159,6 +167,8 @@ class StandbysUnassigned(Event, frozen=True, kw_only=True):
 
 class TaskStateChanged(Event, frozen=True, kw_only=True):
     """One task was initialized, restored, suspended, closed or recycled; `speaker.task` names it."""
+
+    unread = "A task's life on one thread: no member comes, goes or waits for it."
 
     state: str
     task: str | None = None

@@ -24,7 +24,6 @@ from rebalance_forensics.events.membership import (
     LeaveSent,
     MemberFailed,
     MemberLeft,
-    MemberRefused,
     PollTimeoutExpired,
     StaticMemberFenced,
     StaticMemberReplaced,
@@ -63,7 +62,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.model import Mark
 
 _FAULTS = (
-    PollTimeoutExpired, MemberFailed, InstanceFenced, MemberRefused, StaticMemberFenced, AuthorizationFailed,
+    PollTimeoutExpired, MemberFailed, InstanceFenced, StaticMemberFenced, AuthorizationFailed,
     ExceptionLogged, ProcessDied, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored,
     ReplicasInsufficient,
 )  # fmt: skip

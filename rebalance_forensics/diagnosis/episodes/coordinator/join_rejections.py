@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import AuthorizationFailed, MemberRefused
+from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
@@ -23,10 +23,10 @@ from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
-    MemberRefused, ExceptionLogged,
+    ExceptionLogged,
 )  # fmt: skip
 """Lines that may say that a client was denied something."""
-REJECTING = (JoinFailed, SyncFailed, MemberRefused, GroupHeartbeatFailed, ExceptionLogged)
+REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
 """Lines that may say that a client was turned away."""
 
 
@@ -97,7 +97,7 @@ def around_rejection(timeline: Timeline, participant: Participant, first: int, l
 
 
 def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
-    if isinstance(event, JoinFailed | SyncFailed | MemberRefused | GroupHeartbeatFailed):
+    if isinstance(event, JoinFailed | SyncFailed | GroupHeartbeatFailed):
         return event.error in errors
     if isinstance(event, ExceptionLogged):
         told = f"{event.exception or ''} {event.detail or ''}"

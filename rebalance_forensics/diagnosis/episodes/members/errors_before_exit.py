@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.events.partitions import ListenerFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.event_index import time_of
@@ -18,7 +19,9 @@ from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
 
-_FAILING = (ExceptionLogged, ThreadFailed, WorkChanged)
+_THROWN = (ExceptionLogged, ThreadFailed, ListenerFailed)
+"""A consumer throws on what its rebalance listener threw: poll() fails (ConsumerCoordinator, since 2.4)."""
+_FAILING = (*_THROWN, WorkChanged)
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
     r"|not found in the cached metadata",
@@ -70,7 +73,7 @@ def _alone_goes(timeline: Timeline, one: Participant, here: Sequence[Participant
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
     """The exceptions of one member: those of others that write to the same file are theirs."""
-    told = timeline.of(ExceptionLogged, ThreadFailed).between(begin, end)
+    told = timeline.of(*_THROWN).between(begin, end)
     return [e for e in told if participant is None or participant in throwers(timeline, e)]
 
 
