@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     with collecting_rarely():
         relations, defect = relate_incidents([outlines[place] for place in places])
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
+    inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
     gaps = {gap for place in asked_for for gap in outlines[place].gaps} | set(map(_missing, results.failures))
     gaps |= set(defect)
@@ -49,6 +50,16 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
         ),
         options,
     )
+
+
+def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tuple[InputSummary, ...]:
+    """The inputs, those of clusters that were told apart by their directories under the names of these."""
+    directories = set(clusters) - {summary.cluster for summary in inputs}
+
+    def cluster_of(summary: InputSummary) -> str:
+        return next((name for name in summary.path.split("/")[:-1] if name in directories), summary.cluster)
+
+    return tuple(replace(summary, cluster=cluster_of(summary)) for summary in inputs)
 
 
 def _histories(cases: Cases, asked_for: Sequence[int]) -> LazyList[GroupHistory, GroupOutline]:

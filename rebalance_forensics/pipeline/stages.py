@@ -122,15 +122,19 @@ def investigated(
                 yield Failure(cluster=part.cluster, group=None, error=defects.describe(error))
         else:
             ungrouped = shared[part.cluster]
-            ask = partial(investigate, part.cluster, part.group, part.events, ungrouped, lanes=lanes)
-            yield _investigated(part.cluster, part.group, ask)
+            for cluster, around, own in ungrouped.by_cluster(part.cluster, part.events):
+                ask = partial(investigate, cluster, part.group, own, around, lanes=lanes)
+                yield _investigated(cluster, part.group, ask)
     if unnamed():
         yield from _unnamed(shared, lanes=lanes)
 
 
 def _unnamed(shared: Mapping[str, Surroundings], *, lanes: bool) -> Iterator[GroupCase | Failure]:
     """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
-    for cluster, ungrouped in shared.items():
+    by_cluster = (
+        found for cluster, around in shared.items() for found in (around.clusters or {cluster: around}).items()
+    )
+    for cluster, ungrouped in by_cluster:
         for group in ungrouped.unnamed_groups.values():
             yield _investigated(
                 cluster, group.name, partial(investigate_unnamed, cluster, group, ungrouped, lanes=lanes)

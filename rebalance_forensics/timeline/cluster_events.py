@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported
@@ -15,6 +17,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on
 from rebalance_forensics.timeline.clocks.writing_order import with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import Told, distinct
+from rebalance_forensics.timeline.foreign_brokers import BrokerLogs, directory_at
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
@@ -59,7 +62,40 @@ class Surroundings:
         self.witnesses = tuple(_witnesses(common))
         """Of each broker's log the lines that tell its clock."""
         self._brokers = with_times(common)
-        self._on_clock: dict[tuple[tuple[Place, FileClock], ...], Told] = {}
+        self._logs_of_brokers = BrokerLogs(common)
+        self._depth = 0
+        self._on_clock: dict[tuple[object, ...], Told] = {}
+
+    @cached_property
+    def clusters(self) -> dict[str, Surroundings]:
+        """Each cluster by the directory that holds its logs, where two brokers with one id show that there are several.
+
+        Empty where nothing shows that, and where their logs lie in one directory.
+        """
+        found = self._logs_of_brokers.directories_of_clusters({path for path, _ in self.logs})
+        if found is None:
+            return {}
+        self._depth, names = found
+        events = [event for of_place in self._at.values() for event in of_place]
+        return {
+            name: Surroundings(
+                (event for event in events if directory_at(event.speaker.file, self._depth) == name),
+                {place: log for place, log in self.logs.items() if directory_at(place[0], self._depth) == name},
+            )
+            for name in sorted(names)
+        }
+
+    def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, Surroundings, Iterable[Event]]]:
+        """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""
+        if not self.clusters:
+            yield cluster, self, own
+            return
+        by_directory: dict[str | None, list[Event]] = defaultdict(list)
+        for event in own:
+            by_directory[directory_at(event.speaker.file, self._depth)].append(event)
+        for name, around in self.clusters.items():
+            if name in by_directory:
+                yield name, around, [replace(event, cluster=name) for event in by_directory[name]]
 
     def _note_client(self, event: Event) -> None:
         self._unnamed.hear(event)
@@ -109,11 +145,13 @@ class Surroundings:
         """What brokers said to nobody in particular in the logs these events stand in."""
         return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_a_member(e)]
 
-    def brokers(self, clocks: Mapping[Place, FileClock]) -> Told:
-        """What brokers said to nobody in particular, on the clock of a group."""
-        key = tuple({place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
+    def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> Told:
+        """What brokers of its cluster log of no group, on the clock of a group whose lines are `own`."""
+        foreign = self._logs_of_brokers.foreign_to(own)
+        key = (foreign, *{place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
         if key not in self._on_clock:
-            self._on_clock[key] = Told(on_one_clock(self._brokers, dict(clocks)))
+            near = (event for event in self._brokers if event.speaker.file not in foreign)
+            self._on_clock[key] = Told(on_one_clock(near, clocks))
         return self._on_clock[key]
 
 

@@ -134,3 +134,26 @@ def test_a_log_that_was_collected_twice_is_of_one_process(name: str, copied: str
     for log in {log.parent: log for log in clients[:2]}.values() or sorted(logs.rglob("*.log"))[:1]:
         COPIES[copied](log)
     assert verdict(read(logs)) == as_it_was(name)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("scale-in", "slow-processing"), ("coordinator-failover", "offsets-expired"), ("process-crash", "startup")],
+)
+def test_two_clusters_side_by_side_give_the_verdicts_of_both(one: str, two: str, tmp_path: Path) -> None:
+    """Each in a directory of its own, which nobody says: their brokers register for the first time twice."""
+    shutil.copytree(SAMPLES / one, tmp_path / "east")
+    shutil.copytree(SAMPLES / two, tmp_path / "west")
+    report = read(tmp_path)
+    assert {group.cluster for group in report.groups} == {"east", "west"}
+    assert {found.cluster for found in report.inputs if found.component == "broker"} == {"east", "west"}
+    incidents, _ = verdict(report)
+    assert incidents == sorted([*as_it_was(one)[0], *as_it_was(two)[0]], key=str)
+
+
+def test_brokers_of_another_cluster_in_the_same_directory_do_not_concern_a_group(tmp_path: Path) -> None:
+    for name, cluster in (("rolling-restart", "east"), ("member-left", "west")):
+        for host in (path for path in (SAMPLES / name).iterdir() if path.is_dir()):
+            shutil.copytree(host, tmp_path / f"{host.name}-{cluster}")
+    incidents, _ = verdict(read(tmp_path))
+    assert incidents == sorted([*as_it_was("rolling-restart")[0], *as_it_was("member-left")[0]], key=str)

@@ -33,7 +33,7 @@ def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
     if all(event.at is None for event in filled):
         return _by_order(filled, around, clocks)
     own = within_their_seconds(on_one_clock(filled, clocks), clocks)
-    return TimedLines(Told(own), around.brokers(clocks), clocks)
+    return TimedLines(Told(own), around.brokers(clocks, lines), clocks)
 
 
 def _by_order(lines: Sequence[Event], around: Surroundings, clocks: dict[Place, FileClock]) -> TimedLines:
