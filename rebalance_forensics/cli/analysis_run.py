@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rebalance_forensics.cli.options import EngineName, SeverityName
 from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
 from rebalance_forensics.defects import ASK
+from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.cores import cores
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     options = _with_engine(paths, options)
     with _progress() as progress:
         analysis = analyze_with_events(paths, options, keep_events=keep_events, progress=progress)
+    refuse_empty_window(options, analysis.report)
     warn_all(
         error if log.path in error else f"{log.path}: {error}" for log in analysis.report.inputs for error in log.errors
     )
@@ -120,21 +122,26 @@ def _left_out(reports: Sequence[str]) -> Iterator[str]:
         yield f"{reports[0]} and {len(reports) - 1} more: {reason} logs."
 
 
-def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
-    """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
-    from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
-    from rebalance_forensics.report.times import utc  # noqa: PLC0415
+def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
+    """Refuse a time window that holds nothing of the logs: no fault could be found in it, whatever happened."""
+    from rebalance_forensics.report.times import utc  # noqa: PLC0415 - `--help` needs none of it
 
     first = min((log.first for log in report.inputs if log.first is not None), default=None)
     last = max((log.last for log in report.inputs if log.last is not None), default=None)
     since = options.since.resolve(last) if options.since else None
     until = options.until.resolve(last) if options.until else None
     if since is not None and until is not None and since >= until:
-        yield f"--since {utc(since)} is not before --until {utc(until)}; the report is about no time at all."
-    elif last is not None and since is not None and since > last:
-        yield f"--since {utc(since)}: the logs end before, at {utc(last)} UTC; the report is about no time at all."
-    elif first is not None and until is not None and until <= first:
-        yield f"--until {utc(until)}: the logs begin after, at {utc(first)} UTC; the report is about no time at all."
+        raise InputError(f"--since {utc(since)} is not before --until {utc(until)}; nothing lies in this window.")
+    if last is not None and since is not None and since > last:
+        raise InputError(f"--since {utc(since)}: nothing in this window; the logs end at {utc(last)} UTC.")
+    if first is not None and until is not None and until <= first:
+        raise InputError(f"--until {utc(until)}: nothing in this window; the logs begin at {utc(first)} UTC.")
+
+
+def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
+    """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
+    from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
+
     yield from (
         f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"
         for name, zone in options.zones.by_host

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from rebalance_forensics.pipeline.tables.rows import finding_rows, generation_row, incident_row
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.anonymizing import anonymized
 from rebalance_forensics.report.exports import formats
@@ -72,8 +73,15 @@ def told_in_lines() -> Report:
 
 
 def everything(report: Report) -> str:
+    """Every output of `analyze`, and the report as the other commands would show it."""
     exports = [one.export(report) for one in formats().values()]
-    return "\n".join([to_json(report), to_html(report), terminal.render(report, verbosity=1), *exports])
+    shown = [terminal.render(report, verbosity=1), terminal.render(report, why=True)]
+    shown += [terminal.render_coverage(report.inputs), *map(terminal.render_timeline, report.groups)]
+    shown += [terminal.render_whois(report, member.name) for group in report.groups for member in group.identities]
+    tables = [str(incident_row(incident)) for incident in report.incidents]
+    tables += [str(row) for incident in report.incidents for row in finding_rows(incident)]
+    tables += [str(generation_row(group, generation)) for group in report.groups for generation in group.generations]
+    return "\n".join([to_json(report), to_html(report), *shown, *tables, *exports])
 
 
 @pytest.mark.parametrize("report", [crash_report(), many_groups(12)])
@@ -111,6 +119,62 @@ def test_a_group_that_is_called_like_a_cause_changes_no_cause() -> None:
 def test_names_that_stand_in_log_text_only_are_found() -> None:
     text = everything(anonymized(told_in_lines()))
     assert [secret for secret in IN_LINES if secret in text] == []
+
+
+KINDS = (
+    (
+        "a host before its address",
+        "Connection to node 3 (kafka-3.acme.internal/10.77.1.9) failed",
+        ("kafka-3", "10.77"),
+    ),
+    ("a host without a port", "java.net.UnknownHostException: kafka-7.acme.lan: unknown", ("kafka-7", "acme")),
+    ("a host without a domain", "Cannot resolve zebra-9, host zebra-9 is down", ("zebra",)),
+    ("an internal domain", "Lookup of zebra.payments.svc.cluster.local failed", ("zebra", "cluster.local")),
+    (
+        "a mail address",
+        "Alert sent to oncall@zebra.example, bob.jones+kafka@mail.zebra.co.uk",
+        ("oncall", "bob", "zebra"),
+    ),
+    ("a Kerberos principal", "GSS principal kafka/broker7.zebra.lan@ZEBRA.LAN denied", ("broker7", "zebra", "ZEBRA")),
+    (
+        "a distinguished name",
+        "Handshake with CN=pay.zebra.com, OU=Tills, O=Zebra Ltd, L=Ulm, C=DE failed",
+        ("pay.", "zebra", "Tills", "Zebra", "Ulm", "=DE"),
+    ),
+    (
+        "a principal from a certificate",
+        "Authenticated User:CN=alice.smith,OU=Tills,O=Zebra",
+        ("alice", "Tills", "Zebra"),
+    ),
+    ("IPv6", "Connection from 2001:db8:85a3:1:2:8a2e:370:7334 refused", ("2001", "85a3", "7334")),
+    ("IPv6 with a port, nine parts", "Connection from 2001:db8:85a3:1:2:8a2e:370:7334:9092 refused", ("2001", "7334")),
+    (
+        "a URL",
+        "jdbc:postgresql://zebra-1.lan:5432/x and http://alice:secret@schema.zebra.io/",
+        ("zebra", "alice", "secret"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets"), [(text, secrets) for _, text, secrets in KINDS], ids=[k[0] for k in KINDS]
+)
+def test_no_kind_of_name_is_left_in_any_output(text: str, secrets: Sequence[str]) -> None:
+    line = a_line("b.log", 1, 1, text)
+    lane = replace(a_lane(1), marks=(Mark(at=at(1), kind="line", label=text, severity="plain", evidence=line),))
+    crash = crash_report()
+    first, *others = crash.incidents[1].root_causes
+    first = replace(first, narrative=f"It failed: {text}", evidence=(line, *first.evidence))
+    incident = replace(crash.incidents[1], summary=f"It failed: {text}", root_causes=(first, *others))
+    report = replace(crash, groups=(replace(payments(), lanes=(lane,)),), incidents=(crash.incidents[0], incident))
+    assert all(secret in everything(report) for secret in secrets)
+    shown = everything(anonymized(report))
+    assert [secret for secret in secrets if secret in shown] == []
+
+
+def test_settings_times_and_classes_look_like_no_host() -> None:
+    said = "at 10:00:00 max.poll.interval.ms and group.id of org.apache.kafka.clients.consumer were read by java.io"
+    assert in_log_lines(said) == [said]
 
 
 def test_a_log_line_still_says_what_it_said() -> None:

@@ -41,7 +41,31 @@ PARTITIONS_SAID = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+(?:
 METADATA_SAID = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
-IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
+# With a port behind it, an address of eight parts has nine.
+IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,45}(?![\w:])")
+LONGEST_PORT = 5
+_HOST = r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)*"
+# "kafka-3.acme.internal/10.77.1.9": Java prints a host before its address.
+HOST_BEFORE_ADDRESS = re.compile(rf"(?<![\w./-])({_HOST})/(?=\d{{1,3}}(?:\.\d{{1,3}}){{3}})")
+# No setting of Kafka's ends like a domain: those of countries that do (group.id, max.poll.interval.ms) are left out.
+DOMAIN = re.compile(
+    r"(?<![\w.@-])((?:[A-Za-z0-9][\w-]*\.)+(?:internal|local|localdomain|localnet|lan|corp|intra|intranet|private|svc"
+    r"|example|invalid|test|com|net|org|edu|gov|mil|io|dev|cloud|ai|eu|de|uk|fr|nl|ch|at|be|es|it|se|no|dk|fi|pl|cz"
+    r"|us|ca|au|nz|jp|cn|kr|br|mx|ru|ie|pt|sg|hk|tw|za|il|tr))(?![\w-]|\.\w)",
+    re.IGNORECASE,
+)
+HOST_SAID = re.compile(
+    r"(?:\b[Hh]ost(?:name)?|\b[Bb]roker at|\b[Ss]erver at|\bresolve|UnknownHostException:|\bconnect(?:ing|ed|ion)? to) "
+    rf"(?=[\w.-]*[\d.-])({_HOST})"
+)
+URL = re.compile(r"\w://(?:([^/\s:@]+)(?::([^/\s@]+))?@)?([\w.-]+)")
+MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]+(?:/[\w.-]+)?@(?:[\w-]+(?:\.[\w-]+)+|[A-Z][A-Z-]+)\b")
+"""A mail address, or a principal of Kerberos (`kafka/broker-7.acme.lan@ACME.LAN`)."""
+DISTINGUISHED = re.compile(
+    r"((?:\b(?:CN|OU|DC|UID|EMAILADDRESS|SERIALNUMBER|STREET)|(?:(?<=[,+])|(?<=[,+] ))(?:O|L|ST|C))=)"
+    r"([^,+=\n]+(?=\s*[,+]\s*[A-Za-z]{1,15}=)|[^\s,+=;\])}\"']+)"
+)
+"""A part of a distinguished name (RFC 4514), as certificates and LDAP have it."""
 # Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, told from words by their mixture.
 KAFKA_ID = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22}(?![\w-])")
 # Classes of the application, also as logback shortens them ("c.a.billing.Main"): they name its owner.
@@ -74,6 +98,7 @@ def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
     `ours`: it is a sentence of ours, not a log line.
     """
     _learn(_recognizable_names(text) if ours else _named_by_position(text), names)
+    text = DISTINGUISHED.sub(lambda found: found.group(1) + names.of(found.group(2), "name"), text)
     text = without_values(names.literally(text), names)
     text = FRAME.sub(lambda found: _frame(found, names), text)
     text = DIRECTORY.sub(lambda found: _directory(found.group(), names), text)
@@ -119,12 +144,21 @@ def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
 
 
 def _address(text: str, names: Pseudonyms) -> str:
-    """Tell an IPv6 address from a time of day, which looks much like one."""
+    """Distinguish an IPv6 address, also with a port behind it, from a time of day, which looks much like one."""
+    address, _, port = text.rpartition(":")
+    if _is_ipv6(text):
+        return names.of(text, "address")
+    if _is_ipv6(address) and port.isdecimal() and len(port) <= LONGEST_PORT:
+        return f"{names.of(address, 'address')}:{port}"
+    return text
+
+
+def _is_ipv6(text: str) -> bool:
     try:
         ipaddress.IPv6Address(text)
     except ValueError:
-        return text
-    return names.of(text, "address")
+        return False
+    return True
 
 
 def _alone(found: re.Match[str]) -> bool:
@@ -174,6 +208,11 @@ def _recognizable_names(text: str) -> Iterator[tuple[str, str]]:
     yield from ((match.group(), "class") for match in CLASS_SAID.finditer(text))
     yield from ((match.group(1), "host") for match in HOST_AND_PORT.finditer(text))
     yield from ((match.group(1), "host") for match in SLASHED_ADDRESS.finditer(text) if "." in match.group(1))
+    yield from ((match.group(), "mail") for match in MAIL.finditer(text))
+    for pattern in (HOST_BEFORE_ADDRESS, DOMAIN, HOST_SAID):
+        yield from ((match.group(1), "host") for match in pattern.finditer(text))
+    for user, password, host in URL.findall(text):
+        yield from ((name, kind) for name, kind in ((user, "user"), (password, "value"), (host, "host")) if name)
 
 
 def _learn(found: Iterable[tuple[str, str]], names: Pseudonyms) -> None:
