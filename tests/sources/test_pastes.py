@@ -213,3 +213,11 @@ def test_rows_of_a_csv_without_a_header_have_their_cells(tmp_path: Path) -> None
 )
 def test_logs_whose_messages_hold_commas_and_quotes_are_no_tables(line: str) -> None:
     assert not tables.has_columns([line] * 3)
+
+
+def test_rows_that_begin_with_a_tab_keep_their_cells(tmp_path: Path) -> None:
+    rows = "".join(
+        f'\tFeb 21, 2026 @ 15:17:5{at}.398\t{{"level":"info","msg":"joining group","group":"payments"}}\n'
+        for at in range(3)
+    )
+    assert [record.message for record in read(rows, tmp_path)] == ["joining group; group: payments"] * 3
