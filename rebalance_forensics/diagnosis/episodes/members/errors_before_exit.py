@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.events.connect import WorkChanged, WorkerStopped
 from rebalance_forensics.events.partitions import ListenerFailed
-from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.process import ExceptionLogged, ProcessStopping
 from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -35,7 +35,9 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     if not timeline.shows_any(_FAILING):
         return []
     begin = away.stop.at if away.stop is not None else away.at
-    since, until = begin - EXCEPTION_MS, away.at + MOMENTS_BEFORE_MS
+    # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
+    asked = away.stop is not None and any(isinstance(e, ProcessStopping | WorkerStopped) for e in away.stop.events)
+    since, until = begin - EXCEPTION_MS, begin if asked else away.at + MOMENTS_BEFORE_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
     found = found or _of_the_only_one_to_go(timeline, away.participant, begin, until)
     if not found:
