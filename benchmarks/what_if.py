@@ -17,7 +17,7 @@ from typing import Any
 
 from lab.cost import cost_of
 from lab.members import PROTOCOLS
-from rebalance_forensics.diagnosis.what_if.available import COOPERATIVE, KIP_848, STATIC
+from rebalance_forensics.diagnosis.what_if.alternatives import COOPERATIVE, KIP_848, STATIC
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate
 from rebalance_forensics.pipeline.options import AnalyzeOptions

@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, in_common
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.process import GroupMentioned
+from rebalance_forensics.events.rebalances import GenerationReset, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.cluster_events import Surroundings
-from rebalance_forensics.timeline.coordinator_answers import with_answers
 from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
-from rebalance_forensics.timeline.replay.failed_joins import without_failed_joins
 from rebalance_forensics.timeline.sarama_sessions import is_of_any_client, with_sessions
+
+_ANSWERS = {
+    "RebalanceInProgress": "REBALANCE_IN_PROGRESS",
+    "IllegalGeneration": "ILLEGAL_GENERATION",
+    "UnknownMemberId": "UNKNOWN_MEMBER_ID",
+    "FencedInstanceId": "FENCED_INSTANCE_ID",
+}
+"""What only a group's own coordinator answers to a member, as exceptions are called, and by its name in Errors."""
+_ANSWER = re.compile("|".join(_ANSWERS))
+
+
+def with_answers(events: Iterable[Event]) -> list[Event]:
+    """The same events; a coordinator that was given up for its own answer becomes that answer."""
+    return [_answered(event) if isinstance(event, CoordinatorLost) else event for event in events]
+
+
+def _answered(lost: CoordinatorLost) -> Event:
+    told = _ANSWER.search(lost.cause or "")
+    if told is None:
+        return lost
+    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[told[0]])
+
+
+NO_GENERATION = -1
+"""Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""
+
+
+def without_failed_joins(events: Iterable[Event]) -> list[Event]:
+    """The same events; "joined … generation -1" becomes what it is, a member without a generation."""
+    return [_reset(e) if _came_to_nothing(e) else e for e in events]
+
+
+def _came_to_nothing(event: Event) -> bool:
+    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= NO_GENERATION
+
+
+def _reset(event: Event) -> GenerationReset:
+    return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
 
 
 class Lines(Struct, frozen=True):

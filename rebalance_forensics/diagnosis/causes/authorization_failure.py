@@ -2,18 +2,74 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.advice.brokers import renew_credentials
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import denied_topics
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import DENYING, denied
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import DENYING, denied, is_out
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import rejections
-from rebalance_forensics.diagnosis.proposals.logins import NOT_AUTHENTICATED, about_failed_logins
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.membership import AccessDenied, TopicReadDenied
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
+
+_THROWN = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
+
+
+def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
+    """The lines of each client that say so."""
+    found: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(NodeDisconnected, ExceptionLogged):
+        participant = timeline.participants.of_speaker(event)
+        if participant is not None and _is_refused(event):
+            found[participant].append(event)
+    return dict(found)
+
+
+def words_of_refusal(events: list[Event]) -> str | None:
+    """What the brokers answered, as the client prints it."""
+    answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
+    thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
+    return next((said.partition("\n")[0].rstrip(". ") for said in (*answers, *thrown) if said), None)
+
+
+def _is_refused(event: Event) -> bool:
+    if isinstance(event, NodeDisconnected):
+        return event.cause == "authentication failed"
+    return isinstance(event, ExceptionLogged) and (event.exception or "").rpartition(".")[2] in _THROWN
+
+
+NOT_AUTHENTICATED = stated("not-authenticated", present="the brokers did not accept its credentials")
+
+
+def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Each client that the brokers turned away before it could ask for anything."""
+    for participant, events in sorted(failed_logins(timeline).items(), key=lambda item: item[0].name):
+        first, last = time_of(events[0]), time_of(events[-1])
+        culprits, words = culprits_of(timeline, [participant]), words_of_refusal(events)
+        moves = timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, participant)
+        yield Hypothesis(
+            because=events,
+            culprits=culprits,
+            answers={NOT_AUTHENTICATED: Present(distinct_events(events))},
+            participants=(participant,),
+            severity="critical" if is_out(timeline, participant, last) else "warning",
+            brings=with_rebalances(timeline, moves),
+            struck_at=first,
+            narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",
+            advice=renew_credentials(events),
+        )
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.advice.applications import catch_up
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.probing_rebalances import endless_probing
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequested, FollowUpTriggered
+from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import PROBING, setting_ms
+from rebalance_forensics.timeline.windows import PROBING_REQUEST_MS, SAME_MOMENT_MS
+
+ROUNDS = 3
+
+
+class Probing(Struct, frozen=True):
+    """The probing rebalances, how far they are apart, and the lines that show them."""
+
+    rebalances: tuple[Rebalance, ...]
+    interval_ms: int
+    lines: tuple[Event, ...]
+
+
+def endless_probing(timeline: Timeline) -> Probing | None:
+    """At least three probing rebalances that moved no task, the last of which still asks for another."""
+    if timeline.kind != "streams":
+        return None
+    probing = _since_tasks_moved(timeline.rebalances)
+    if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
+        return None
+    interval = setting_ms(timeline, PROBING)
+    return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
+
+
+def _since_tasks_moved(rebalances: Sequence[Rebalance]) -> tuple[Rebalance, ...]:
+    """The probing rebalances after the last hand-over: a task that is handed over to its new owner had caught up."""
+    since: list[Rebalance] = []
+    for rebalance in rebalances:
+        if rebalance.followup == "cooperative":
+            since.clear()
+        elif rebalance.followup == "probing":
+            since.append(rebalance)
+    return tuple(since)
+
+
+def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
+    """Who triggered it as scheduled, how it began, and that its leader schedules the next one."""
+    began = rebalance.started_at
+    triggered = timeline.of(FollowUpTriggered).between(began - PROBING_REQUEST_MS, began + SAME_MOMENT_MS)
+    yield from triggered[-1:]
+    yield from rebalance.events[:1]
+    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + PROBING_REQUEST_MS)
+    yield from [e for e in requested if e.scheduled_at][:1]
+
 
 STILL_PROBING = stated(
     "still-probing", present="each probing rebalance asked for another, and none called the assignment stable"

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_crash
-from rebalance_forensics.diagnosis.signs import connections, coordinator, deaths, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+
+@sign(present="the end of its process was logged", absent="")
+def said_to_have_died(timeline: Timeline, subject: Subject) -> Answer:
+    """Whether a virtual machine says that the member's process ends; most die without a word."""
+    told = tuple(e for a in subject.absences if (e := death_of(timeline, a)) is not None)
+    return Present(told) if told else Unobservable()
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -31,7 +40,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
-        speaks_for(deaths.said_to_have_died, DECISIVE),
+        speaks_for(said_to_have_died, DECISIVE),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
         speaks_against(heartbeats.old_id_used_again, DECISIVE),
         speaks_against(heartbeats.own_log_continues, STRONG + WEAK, absent=STRONG),

@@ -2,17 +2,170 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.advice.deployments import separate_group_ids
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.topics.disjoint_subscriptions import intruders
+from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.narratives import share_a_group_id
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import Subscribed
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+
+_BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
+_NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
+
+
+class Intruders(Struct, frozen=True):
+    """Members that belong to another application than the first ones, and the lines that show it."""
+
+    members: tuple[Participant, ...]
+    lines: tuple[Event, ...]
+    by_names_alone: bool
+
+    def moves(self, timeline: Timeline) -> tuple[Arrival | Request, ...]:
+        """How often they came or rejoined."""
+        strange = set(self.members)
+        came = (a for a in timeline.arrivals if a.participant in strange)
+        return (*came, *(r for r in timeline.requests if r.participant in strange))
+
+
+def intruders(timeline: Timeline) -> Intruders | None:
+    """Members whose subscriptions have no topic in common with those that came first or are more."""
+    if timeline.kind != "consumer":
+        return None
+    asked, lines = _subscriptions(timeline)
+    given = given_topics(timeline)
+    families = _families({**given.topics, **asked})
+    if len(families) < 2 or not (
+        all(_surely_apart(f, asked, given) for f in families) or _dealt_apart(timeline, families, given)
+    ):
+        return _by_names(timeline)
+    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
+    strange = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
+    told = [e for a in strange for e in (lines[a] or given.lines[a])[:2]]
+    told += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
+    return Intruders(tuple(strange), tuple(told), by_names_alone=False)
+
+
+def _surely_apart(family: list[Participant], asked: dict[Participant, frozenset[str]], given: GivenTopics) -> bool:
+    """Where no line tells what they asked for: a topic with partitions enough for every member is theirs alone."""
+    if all(a in asked for a in family):
+        return True
+    members = len(asked.keys() | given.topics.keys())
+    return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
+
+
+def _dealt_apart(timeline: Timeline, families: list[list[Participant]], given: GivenTopics) -> bool:
+    """Range and round-robin give nobody a second partition of a topic before each of its readers has one.
+
+    Whoever has two while all families are there reads it alone; a sticky assignor keeps no such order.
+    """
+    assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
+    if timeline.mode != "eager" or "sticky" in assignor.lower():
+        return False
+    told = [[e for a in family for e in given.lines.get(a, ())] for family in families]
+    if not all(told):
+        return False
+    since = max(_begun(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in told))
+    gone = timeline.departures.first(since)
+    until = gone.at if gone is not None else timeline.last + 1
+    return all(any(since <= time_of(e) < until and _doubles(e) for e in lines) for lines in told)
+
+
+def _begun(timeline: Timeline, event: Event) -> int:
+    """When the rebalance began that ended with this assignment."""
+    rebalance = timeline.rebalances.last(time_of(event))
+    return rebalance.started_at if rebalance is not None else time_of(event)
+
+
+def _doubles(event: Event) -> bool:
+    if not isinstance(event, PartitionsAssigned):
+        return False
+    topics = [p.rpartition("-")[0] for p in event.partitions]
+    return len(topics) > len(set(topics))
+
+
+def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
+    topics: dict[Participant, set[str]] = defaultdict(set)
+    lines: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(Subscribed):
+        participant = timeline.participants.of_speaker(event)
+        if participant is not None and event.topics and not event.by_hand:
+            topics[participant] |= set(event.topics)
+            lines[participant].append(event)
+    return {a: frozenset(t) for a, t in topics.items()}, lines
+
+
+def _families(topics: dict[Participant, frozenset[str]]) -> list[list[Participant]]:
+    """Participants joined by any topic in common."""
+    families: dict[str, list[Participant]] = {}
+    for participant, wanted in sorted(topics.items(), key=lambda item: item[0].name):
+        same = {id(family): family for topic in wanted if (family := families.get(topic)) is not None}
+        merged = max(same.values(), key=len, default=[])
+        moved = [a for family in same.values() if family is not merged for a in family]
+        merged += [*moved, participant]
+        for topic in wanted.union(*(topics[a] for a in moved)):
+            families[topic] = merged
+    return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
+
+
+def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
+    arrivals = (timeline.arrivals.of(participant) for participant in family)
+    return min((came[0].at for came in arrivals if came), default=timeline.first)
+
+
+def _by_names(timeline: Timeline) -> Intruders | None:
+    """From brokers alone: late newcomers whose client ids are built unlike everybody else's.
+
+    Names are a hint only: one application may be written in two languages. A client id that nobody set tells nothing
+    (`consumer-group-1`), and whoever takes the places of all others is their next release.
+    """
+    first = [a for a in timeline.arrivals if a.first]
+    members = timeline.members()
+    if not first or any(participant.has_log for participant in members):
+        return None
+    stems: dict[str, list[Participant]] = defaultdict(list)
+    unset = (_stem(f"consumer-{timeline.group}"), _stem("consumer"))
+    for participant in members:
+        stem = _stem(participant.name)
+        if stem in unset:
+            return None
+        stems[stem].append(participant)
+    if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
+        return None
+    home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
+    strange = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
+    came = [a for a in first if a.participant in strange and not a.while_empty]
+    if all(gone_for_good(timeline, a) for a in stems[home]):
+        return None
+    return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _stem(name: str) -> str:
+    """The words of a name, without numbers and the ids that deployments put in (`orders-7f9c6d-x2kqp`)."""
+    words: list[str] = []
+    for word in _BETWEEN_WORDS.split(name):
+        stem = word if word.isalpha() else _NUMBER.sub("", word)
+        if stem and (stem.isalpha() or not _DIGIT.search(stem)):
+            words.append(stem)
+    return "-".join(words)
+
 
 NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
 UNLIKE_NAMES = stated("unlike-client-ids", present="its newcomers have client ids of a different form than all others")

@@ -2,14 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
+from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.shutdowns import ALL_WENT, ONE_HEARD, about_shutdown
+from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
+from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+
+ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
+ONE_HEARD = stated("one-member-heard", present="only one member is known, and no log shows who else was in the group")
+
+
+def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
+    """The last member shut down cleanly, with those that went shortly before."""
+    participants = tuple(dict.fromkeys(a.participant for a in group))
+    facts = tuple(f for a in group for f in a.departures)
+    last = max(f.at for f in facts)
+    emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
+    empty = "; the group is empty" if emptied is not None else ""
+    lines = tuple(e for a in group for e in a.events[:1])
+    alone = _is_the_only_one_heard(timeline, participants)
+    return Hypothesis(
+        because=tuple(e for a in group for e in a.events),
+        circumstances=(emptied,) if emptied is not None else (),
+        culprits=(the_group(timeline, participants),),
+        severity="info",
+        brings=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
+        explains=facts,
+        participants=participants,
+        absences=tuple(group),
+        answers={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
+        narrative=_narrative(timeline, participants, group, empty, alone=alone),
+    )
+
+
+def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participant]) -> bool:
+    """Whether one member's leave is all there is, without a list or a count of those who were in the group with it."""
+    listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
+    return len(participants) == 1 and len(timeline.members()) == 1 and not listed
+
+
+def _gave_no_reason(absence: Absence) -> bool:
+    """Before 3.2 a coordinator does not say why a member left: it may have closed, or not have polled in time."""
+    told = absence.stop is not None or absence.start is not None or absence.participant.has_log
+    return not told and all(d.why == "left" for d in absence.departures)
+
+
+def _narrative(
+    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
+) -> str:
+    if alone:
+        went = counted_members(timeline, participants, one="One ")
+        left = "closed and left" if left_unheard(timeline, group) else "shut down cleanly"
+        return f"{went} {left}; the logs do not show whether it was the last."
+    went = counted_members(timeline, participants, one="")
+    silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
+    if left_unheard(timeline, group):
+        logs = "its own log" if len(participants) == 1 else "their own logs"
+        return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
+    return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
+
+
+def _gave_another_reason(absence: Absence) -> bool:
+    """An administrator may remove members, with words of their own (KafkaAdminClient)."""
+    said = [e.why for e in absence.told if isinstance(e, MemberLeft)]
+    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in said)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

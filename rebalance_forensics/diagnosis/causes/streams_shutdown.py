@@ -4,11 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rebalance_forensics.diagnosis.advice.applications import start_again
+from rebalance_forensics.diagnosis.advice.topics import create_source_topics
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members import streams_shutdowns as ends
+from rebalance_forensics.diagnosis.episodes.members.streams_shutdowns import (
+    MissingSourceTopics,
+    ShutdownAsked,
+    ended_with_the_application,
+)
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals import applications
+from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+SHUTDOWN_REQUESTED = stated(
+    "application-shutdown-requested", present="an instance sent a shutdown request for the entire application"
+)
+REJOINED_TO_SHUT_DOWN = stated(
+    "rejoined-to-shut-down", present="a member rejoined to pass on a shutdown request of the application"
+)
+SOURCE_TOPICS_NAMED = stated("missing-source-topics-named", present="the leader names the source topics it missed")
+TOPICS_MISSED_AT_THE_END = stated(
+    "source-topics-missing", present="source topics were reported missing just before the instances went into ERROR"
+)
+
+
+def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis:
+    """One instance asked the whole application to stop."""
+    culprits = culprits_of(timeline, [asked.by]) if asked.by is not None else ()
+    who = culprits[0].name if culprits else "An instance"
+    after = f" after {asked.exception}" if asked.exception else ""
+    passed_on = tuple(e for r in asked.requests for e in r.events)
+    return Hypothesis(
+        # A thread rejoins hundreds of times to pass the request on: what others heard of it says more.
+        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.told, *passed_on],
+        culprits=culprits,
+        severity="critical",
+        ongoing=not timeline.starts.since(asked.at + 1),  # no instance comes back by itself
+        onset=asked.at,
+        explains=ended_with_the_application(timeline, asked.at),
+        participants=(asked.by,) if asked.by is not None else (),
+        answers={SHUTDOWN_REQUESTED: Present(asked.told)}
+        if asked.told
+        else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
+        narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
+        advice=start_again(asked, len(timeline.members())),
+    )
+
+
+def about_missing_source_topics(timeline: Timeline, missing: MissingSourceTopics) -> Hypothesis:
+    """The leader found source topics missing and told every instance."""
+    culprits = culprits_of(timeline, [missing.leader]) if missing.leader is not None else ()
+    which = ", ".join(missing.topics) or "of the topology"
+    return Hypothesis(
+        because=missing.lines,
+        culprits=culprits,
+        severity="critical",
+        ongoing=not timeline.starts.since(missing.at + 1),
+        onset=missing.at,
+        explains=ended_with_the_application(timeline, missing.at),
+        participants=(missing.leader,) if missing.leader is not None else (),
+        answers={SOURCE_TOPICS_NAMED if missing.topics else TOPICS_MISSED_AT_THE_END: Present(missing.told)},
+        narrative=(
+            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told "
+            "every instance in its assignment; their threads stop."
+        ),
+        advice=create_source_topics(which),
+    )
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -16,9 +79,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     asked = ends.shutdown_asked(timeline)
     missing = ends.missing_source_topics(timeline) if asked is None else None
     if asked is not None:
-        yield applications.about_shutdown_asked(timeline, asked)
+        yield about_shutdown_asked(timeline, asked)
     if missing is not None:
-        yield applications.about_missing_source_topics(timeline, missing)
+        yield about_missing_source_topics(timeline, missing)
 
 
 CAUSE = Cause(
@@ -36,10 +99,10 @@ CAUSE = Cause(
     propose=propose,
     told_by=ends.ENDING,
     signs=(
-        speaks_for(applications.SHUTDOWN_REQUESTED, DECISIVE + WEAK),
-        speaks_for(applications.REJOINED_TO_SHUT_DOWN, DECISIVE),
-        speaks_for(applications.SOURCE_TOPICS_NAMED, DECISIVE + WEAK),
-        speaks_for(applications.TOPICS_MISSED_AT_THE_END, DECISIVE),
+        speaks_for(SHUTDOWN_REQUESTED, DECISIVE + WEAK),
+        speaks_for(REJOINED_TO_SHUT_DOWN, DECISIVE),
+        speaks_for(SOURCE_TOPICS_NAMED, DECISIVE + WEAK),
+        speaks_for(TOPICS_MISSED_AT_THE_END, DECISIVE),
     ),
     brings=(
         "shutdown",

@@ -4,13 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from rebalance_forensics.diagnosis.advice.assignors import keep_the_leader
 from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.leader_moves import leader_moves
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
+from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import Generation
+
+MOVES = 3
+
+
+class LeaderMoves(Struct, frozen=True):
+    """How often in a row the leader changed, and the rebalances in which it did.
+
+    `lines` are the assignments that the leaders made, beginning with that of the one whom the first move replaced;
+    `counted`: they show how many members there were each time, and not who.
+    """
+
+    count: int
+    rebalances: tuple[Rebalance, ...]
+    lines: tuple[Event, ...]
+    counted: bool = False
+
+
+def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
+    """At least three moves in a row of the leadership between the same members."""
+    run: list[tuple[Generation, Generation]] = []
+    before: Generation | None = None
+    for generation in timeline.generations:
+        if generation.leader is None:
+            continue
+        if before is not None and _moved(timeline, before, generation):
+            run.append((before, generation))
+        else:
+            yield from _in_a_row(timeline, run)
+            run = []
+        before = generation
+    yield from _in_a_row(timeline, run)
+
+
+def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
+    if len(run) >= MOVES:
+        numbers, first = {g.generation for _, g in run}, run[0][0].generation
+        told = timeline.of(AssignmentReceived, AssignmentComputed)
+        yield LeaderMoves(
+            len(run),
+            tuple(r for r in timeline.rebalances if r.generation in numbers),
+            tuple(e for e in told if getattr(e, "generation", None) in numbers | {first}),
+            counted=not all(_same_members(*move) for move in run),
+        )
+
+
+def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """Another member leads though the members, by whatever id, are the same, or where no line names them, as many."""
+    leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
+    if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
+        return False
+    return generation.generation not in timeline.remembered(_follow_ups)
+
+
+def _same_members(before: Generation, generation: Generation) -> bool:
+    return bool(before.members) and _members(before) == _members(generation)
+
+
+def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """Whether the coordinator counted as many in the very next generation, and nobody is named in either."""
+    if before.members or generation.members or generation.generation != before.generation + 1:
+        return False
+    counts = timeline.remembered(_counts)
+    count = counts.get(generation.generation)
+    return count is not None and count == counts.get(before.generation)
+
+
+def _counts(timeline: Timeline) -> dict[int, int]:
+    told = timeline.of(AssignmentReceived)
+    return {e.generation: e.member_count for e in told if e.member_count is not None}
+
+
+def _members(generation: Generation) -> frozenset[str | None]:
+    return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
+
+
+def _follow_ups(timeline: Timeline) -> set[int | None]:
+    return {r.generation for r in timeline.rebalances if r.followup}
+
 
 LEADER_MOVED = stated(
     "leader-moved-each-time", present="each of these generations was led by a different one of the same members"

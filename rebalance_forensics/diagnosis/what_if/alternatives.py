@@ -8,16 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.what_if.available import KIP_848, STATIC, Alternative, alternatives_to, protocol_of
-from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence
-from rebalance_forensics.diagnosis.what_if.other_timeouts import KnownTimeouts, other_timeouts
 from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap, poll_gap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
+from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.releases import releases_of
+from rebalance_forensics.timeline.releases import Release, Side, releases_of
 from rebalance_forensics.timeline.timeouts import (
     DEFAULT_MS,
     HEARTBEAT,
@@ -29,11 +28,147 @@ from rebalance_forensics.timeline.timeouts import (
     shown_poll_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.windows import (
-    LIKE_THE_LOGS_MS,
-    SHORT_BATCH_MS,
-    WORTH_A_CHANGE_MS,
-)
+from rebalance_forensics.timeline.windows import LIKE_THE_LOGS_MS, SHORT_BATCH_MS, USUAL_TIMEOUTS_MS, WORTH_A_CHANGE_MS
+
+HEARTBEATS_A_SESSION = 3
+"""Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms."""
+BATCHES_A_POLL_INTERVAL = 3
+"""Members whose batches take longer than a third of max.poll.interval.ms would soon exceed it in good health."""
+SHORTER = 2
+"""Half of what it is now, or less: the next usual value below is too close to matter."""
+
+
+class KnownTimeouts(Struct, frozen=True, kw_only=True):
+    """What the logs show of timeouts; `least_session` is the broker's bound, by default where they do not show it."""
+
+    least_session: int
+    heartbeat: bool
+    poll_interval: bool
+
+
+class OtherTimeout(Struct, frozen=True, kw_only=True):
+    """One timeout set otherwise, and what that costs besides."""
+
+    name: str
+    pace: Pace
+    price: str
+    condition: str | None = None
+
+
+def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: KnownTimeouts) -> Iterator[OtherTimeout]:
+    """The timeouts that these faults waited for, at half their value or the usual one below that."""
+    if any(_died(fault) for fault in sequence.faults) and not any(_was_evicted(f, pace) for f in sequence.faults):
+        session = _usual_below(pace.session, max(known.least_session, HEARTBEATS_A_SESSION * pace.heartbeat))
+        if session is not None:
+            yield OtherTimeout(
+                name=f"session.timeout.ms of {seconds(session)} instead of {seconds(pace.session)}",
+                pace=replace(pace, session=session),
+                price=f"The group would then also evict members that pause for {seconds(session)}.",
+                condition=None
+                if known.heartbeat
+                else f"if heartbeat.interval.ms is its default, {seconds(pace.heartbeat)}",
+            )
+    if known.poll_interval and any(_kept_waiting(fault, pace) for fault in sequence.faults):
+        interval = _usual_below(pace.poll_interval, round(BATCHES_A_POLL_INTERVAL * gap.high))
+        if interval is not None:
+            yield OtherTimeout(
+                name=f"max.poll.interval.ms of {seconds(interval)} instead of {seconds(pace.poll_interval)}",
+                pace=replace(pace, poll_interval=interval),
+                price=f"Members that take longer than {seconds(interval)} for a batch would then leave the group.",
+            )
+
+
+def _died(fault: Fault) -> bool:
+    """Whether its session had to end before the group missed it."""
+    return isinstance(fault, Went) and fault.how == "died"
+
+
+def _was_evicted(fault: Fault, pace: Pace) -> bool:
+    """Whether a member that lived lost its place."""
+    return isinstance(fault, StoodStill) and not _kept_waiting(fault, pace)
+
+
+def _kept_waiting(fault: Fault, pace: Pace) -> bool:
+    """Whether it was stuck while a rebalance waited for it, and not for so long that it was removed."""
+    return isinstance(fault, StoodStill) and fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
+
+
+def _usual_below(present: int, least: int) -> int | None:
+    return max((one for one in USUAL_TIMEOUTS_MS if least <= one <= present // SHORTER), default=None)
+
+
+COOPERATIVE = "cooperative rebalancing"
+STATIC = "static membership (group.instance.id)"
+KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"
+BUILT_IN = "org.apache.kafka.clients.consumer."
+NEEDS: dict[str, dict[Side, Release]] = {
+    COOPERATIVE: {"client": (2, 4)},
+    STATIC: {"broker": (2, 3), "client": (2, 3)},
+    KIP_848: {"broker": (4, 0), "client": (4, 0)},
+}
+"""KIP-429; KIP-345; KIP-848, of which 3.7 to 3.9 only have a preview."""
+
+
+class Alternative(Struct, frozen=True, kw_only=True):
+    """A protocol that the group could run. `condition` is what the logs do not tell: `if the brokers run 4.0 …`."""
+
+    name: str
+    protocol: Protocol
+    condition: str | None = None
+
+
+def protocol_of(timeline: Timeline) -> Protocol | None:
+    """What a plain consumer group of Java clients runs; None for all others, which the simulation does not know."""
+    if timeline.kind != "consumer" or timeline.protocol != "classic" or timeline.mode not in ("eager", "cooperative"):
+        return None
+    members = timeline.members()
+    if not members or not timeline.remembered(every_client_is_java):
+        return None
+    static = [bool(who.instance_ids) for who in members]
+    if any(static) != all(static):
+        return None
+    if timeline.mode == "cooperative":
+        return "cooperative, static" if all(static) else "cooperative"
+    return "eager, static" if all(static) else "eager"
+
+
+def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternative]:
+    """What else could run there, told from what the logs show of releases and assignors."""
+    built_in = _assignors_are_built_in(timeline)
+    offers: list[tuple[str, Protocol, bool]] = [
+        (COOPERATIVE, "cooperative", protocol == "eager" and built_in),
+        (COOPERATIVE, "cooperative, static", protocol == "eager, static" and built_in),
+        (STATIC, "eager, static", protocol == "eager"),
+        (STATIC, "cooperative, static", protocol == "cooperative"),
+        (KIP_848, "KIP-848", protocol in ("eager", "cooperative") and built_in),
+    ]
+    for name, other, offered in offers:
+        if not offered:
+            continue
+        missing = _missing(timeline, NEEDS[name])
+        if missing is not None:
+            yield Alternative(name=name, protocol=other, condition=missing or None)
+
+
+def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
+    """What the logs leave open, empty for nothing; None where a release is too old."""
+    told = timeline.remembered(releases_of).told
+    unknown = []
+    for side, least in needs.items():
+        running = [one[-1] for one in told.get(side, {}).values()]
+        if any(one.high[:2] < least for one in running):
+            return None
+        if not running:
+            unknown.append(f"the {side}s run {'.'.join(map(str, least))} or newer")
+    return f"if {' and '.join(unknown)}" if unknown else ""
+
+
+def _assignors_are_built_in(timeline: Timeline) -> bool:
+    """A custom assignor assigns for a reason of its own; no other protocol would keep it."""
+    named = timeline.settings.get("partition.assignment.strategy", "")
+    classes = [one.strip(" []").removeprefix("class ") for one in named.split(",") if one.strip(" []")]
+    return all(one.startswith(BUILT_IN) or "." not in one for one in classes)
+
 
 LEAST_PART = 0.1
 """Nor is a gain under a tenth of what there was."""

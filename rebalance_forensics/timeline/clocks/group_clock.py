@@ -2,16 +2,96 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
-from rebalance_forensics.timeline.clocks.whole_seconds import within_their_seconds
+from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
+from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
 from rebalance_forensics.timeline.cluster_events import Surroundings
 from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.windows import ROOM_FOR_AN_ANSWER_MS
+
+E = TypeVar("E", bound=Event)
+Times = dict[int, int]
+"""By the place in a list of events."""
+
+
+def within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
+    """Each line at the likeliest time within the second that it tells, where a coordinator is heard.
+
+    Those with milliseconds stay as they are.
+    """
+    if all(clock.step_ms == 1 for clock in clocks.values()) or not any(e.speaker.role == "broker" for e in events):
+        return list(events)
+    coarse = _by_second(events, clocks)
+    found: Times = {}
+    for told, second in coarse:
+        if events[told[0]].speaker.role == "broker":
+            found |= {
+                number: second[min(ROOM_FOR_AN_ANSWER_MS * place, len(second) - 1)] for place, number in enumerate(told)
+            }
+    facts = facts_of((e, found.get(n, e.at or 0)) for n, e in enumerate(events) if e.at and e.speaker.role == "broker")
+    for told, second in coarse:
+        if events[told[0]].speaker.role != "broker":
+            found |= _spread(events, told, second, facts)
+    moved = ((event, found.get(number)) for number, event in enumerate(events))
+    return [event if at is None else replace(event, at=EpochMs(at)) for event, at in moved]
+
+
+def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[list[int], range]]:
+    """The places of the lines that one log wrote within one second, in its order, with all milliseconds of that."""
+    coarse: dict[tuple[Place, int], list[int]] = defaultdict(list)
+    for number, event in enumerate(events):
+        if event.at is not None and clocks[place_of(event)].step_ms > 1:
+            coarse[place_of(event), event.at].append(number)
+    for told in coarse.values():
+        told.sort(key=lambda number: events[number].origin.byte_offset)
+    return [(told, range(at, at + clocks[place].step_ms)) for (place, at), told in coarse.items()]
+
+
+def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, facts: SharedFacts) -> Times:
+    """The times of what one log says within one second, in its order."""
+    known = [_known(events[number], second, facts) for number in numbers]
+    earliest = _earliest(known)
+    latest = _latest(known)
+    middle = second[len(second) // 2]
+    found: Times = {}
+    for number, at, low, high in zip(numbers, known, earliest, latest, strict=True):
+        usual = middle if low is None else low  # what follows on an answer of the coordinator follows at once
+        found[number] = at if at is not None else usual if high is None else min(usual, high - 1)
+    return found
+
+
+def _known(event: Event, second: range, facts: SharedFacts) -> int | None:
+    """When the coordinator logged the same; a LeaveGroup is sent before it arrives."""
+    if isinstance(event, LeaveSent):
+        left = facts.left.get(event.member or "")
+        return left - 1 if left is not None and left in second else None
+    fact = fact_in(event)
+    return next((at for at in facts.times_of(fact.shared) if at in second), None) if fact is not None else None
+
+
+def _earliest(known: Sequence[int | None]) -> list[int | None]:
+    """For each line the time of the last one before it that is known."""
+    found: list[int | None] = []
+    last: int | None = None
+    for at in known:
+        found.append(last)
+        last = at if at is not None else last
+    return found
+
+
+def _latest(known: Sequence[int | None]) -> list[int | None]:
+    """For each line the time of the next one behind it that is known."""
+    return _earliest(known[::-1])[::-1]
 
 
 class TimedLines(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_forensics.events.base import Event
@@ -18,15 +18,67 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import AssignmentComputed
+from rebalance_forensics.events.streams import TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.connect_work import WORK, worker_said
 from rebalance_forensics.timeline.ownership.consumers import Consumers, names_something
-from rebalance_forensics.timeline.ownership.coordinators_assignment import reconciled
-from rebalance_forensics.timeline.ownership.leaders_assignment import assigned_by_leader
 from rebalance_forensics.timeline.ownership.losses import LossJudge
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
-from rebalance_forensics.timeline.ownership.streams_tasks import TASKS, thread_said
+
+TASKS = (TasksAssigned, TasksRevoked, TasksLost)
+
+
+def thread_said(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
+    """What a thread says of its active tasks: all that it has, what it gave back, that it lost them."""
+    match event:
+        case TasksAssigned(active=active):
+            gone = [task for task in ledger.owned.get(owner, ()) if task not in active]
+            ledger.release(owner, gone, Loss(at=at, why="revoked"))
+            ledger.assign(owner, active, at)
+        case TasksRevoked(active=active):
+            ledger.release(owner, active, Loss(at=at, why="revoked"))
+        case TasksLost():
+            ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="fenced"))
+
+
+def assigned_by_leader(
+    ledger: Ledger,
+    timeline: Timeline,
+    consumers: Consumers,
+    event: AssignmentComputed,
+    at: int,
+    began: Mapping[int | None, int],
+) -> None:
+    """Take in a printed assignment; under eager everybody gave up all of it once the rebalance began."""
+    if not event.assignment:
+        return
+    begin = min(began.get(event.generation, at), at)
+    given: dict[Owner, tuple[str, ...]] = {}
+    for member, partitions in event.assignment:
+        owner = consumers.of_member(member)
+        if owner is not None:
+            given[owner] = (*given.get(owner, ()), *partitions)
+    eager = timeline.mode == "eager"
+    for owner in [owner for owner in ledger.owned if not consumers.tells(owner, at)]:
+        kept = () if eager else given.get(owner, ())
+        gone = [partition for partition in ledger.owned[owner] if partition not in kept]
+        loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
+        ledger.release(owner, gone, loss)
+    for owner, partitions in given.items():
+        if not consumers.tells(owner, at):
+            ledger.assign(owner, partitions, at)
+
+
+def reconciled(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at: int) -> None:
+    """A member has what is assigned, and no longer reads what it was told to revoke."""
+    owner = consumers.of_member(event.member)
+    if owner is None:
+        return
+    gone = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
+    ledger.release(owner, gone, Loss(at=at, why="revoked"))
+    ledger.assign(owner, event.assigned, at)
+
 
 _CLOSES = (ConsumerClosed, LeaveSent)
 _PARTITIONS = (

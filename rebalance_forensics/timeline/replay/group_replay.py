@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalances import AssignmentComputed, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import Told, time_of
-from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, StaticReturn, numbered
-from rebalance_forensics.timeline.identity.participants import Participants
+from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, StaticReturn, numbered
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.replay.deaths import last_words
-from rebalance_forensics.timeline.replay.drafts import finished
+from rebalance_forensics.timeline.replay.drafts import DepartureDraft, finished
 from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
 from rebalance_forensics.timeline.replay.group_epochs import (
@@ -31,9 +33,59 @@ from rebalance_forensics.timeline.replay.membership_replay import Lives
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
-from rebalance_forensics.timeline.replay.static_members import keep_restarted
-from rebalance_forensics.timeline.replay.unheard_leaves import find_unheard_leaves
-from rebalance_forensics.timeline.windows import WITHIN_A_REJOIN_MS
+from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.windows import LATE_LINE_MS, WITHIN_A_REJOIN_MS
+
+
+def find_unheard_leaves(
+    participants: Participants, departures: Iterable[DepartureDraft], events: Sequence[Event], session_ms: int | None
+) -> None:
+    """Tell those who left from those of whom only their absence is known; a static member stays when it closes."""
+    vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
+    if session_ms is None or not vanished:
+        return
+    answered = _answered(participants, events)
+    for gone in vanished:
+        heard = answered[gone.participant].last(gone.at) if gone.participant in answered else None
+        formed = _formed_without(participants, gone)
+        if gone.participant.kind == "instance" or heard is None or formed is None:
+            continue
+        if formed - time_of(heard) < session_ms - LATE_LINE_MS:
+            gone.why = "left"
+
+
+def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, InTime[Event]]:
+    """When the coordinator last heard of each member, whose session begins anew with every answer."""
+    found: dict[Participant, list[Event]] = defaultdict(list)
+    for event in events:
+        rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+        if event.at is not None and (rebalancing or isinstance(event, JoinSucceeded | SyncSucceeded)):
+            participant = participants.of_speaker(event)
+            if participant is not None:
+                found[participant].append(event)
+    return {participant: InTime(told, time_of) for participant, told in found.items()}
+
+
+def _formed_without(participants: Participants, gone: DepartureDraft) -> int | None:
+    """When the first generation was created that its old membership is not part of."""
+    told = [e for e in gone.events if participants.of_speaker(e) is not gone.participant]
+    told += gone.returned.events if gone.returned is not None else []
+    formed = [e.at for e in told if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
+    return min((at for at in formed if at >= gone.at), default=None)
+
+
+def keep_restarted(
+    departures: dict[DepartureDraft, None], starts: Sequence[Start], rebalances: Sequence[Rebalance]
+) -> None:
+    """Take back departures that only a new process tells of: within its session a static member is in (KIP-345).
+
+    It had gone if it came back as a new member, or if the group rebalanced; where logs end before, nobody knows.
+    """
+    last = max((r.started_at for r in rebalances), default=0)
+    of_a_start = {id(e) for start in starts for e in start.events}
+    for gone in [d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids]:
+        if gone.at >= last and all(id(e) in of_a_start for e in gone.events):
+            del departures[gone]
 
 
 class Replayed(Struct, frozen=True):

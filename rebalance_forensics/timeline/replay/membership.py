@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
+from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberIdIssued, MemberJoined, MemberLoaded
 from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsRevoked
-from rebalance_forensics.events.rebalances import (
-    GenerationReset,
-    GenerationStabilized,
-)
+from rebalance_forensics.events.rebalances import GenerationReset, GenerationStabilized
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
@@ -19,7 +19,6 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
-from rebalance_forensics.timeline.replay.loaded_members import LoadedMembers
 from rebalance_forensics.timeline.replay.lost_membership import (
     names_no_member,
     never_left,
@@ -28,15 +27,97 @@ from rebalance_forensics.timeline.replay.lost_membership import (
     was_refused,
 )
 from rebalance_forensics.timeline.replay.members import Members
-from rebalance_forensics.timeline.replay.nameless_newcomers import NamelessNewcomers
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.windows import (
     A_SECOND_MS,
+    ASKS_AGAIN_MS,
     LEAVE_LOGGED_MS,
+    RESTART_PAIR_MS,
     SESSION_MS,
     TAKEN_BACK_MS,
     TOLD_BY_BOTH_MS,
 )
+
+Newcomer = MemberIdIssued | MemberJoined
+
+
+class NamelessNewcomers:
+    """Those of whom nobody knows yet who they are, oldest first."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Newcomer] = deque()
+
+    def came(self, event: Newcomer) -> None:
+        """The coordinator took somebody in, or gave an id to somebody."""
+        self.waiting.append(event)
+
+    def is_one(self, event: Event) -> bool:
+        """Whether the client that asks to join now is one of them; it is named then."""
+        if not any(abs((event.at or 0) - (waiting.at or 0)) <= ASKS_AGAIN_MS for waiting in self.waiting):
+            return False
+        self.waiting.popleft()
+        return True
+
+    def back(
+        self, now: int | None, departures: dict[DepartureDraft, None], starts: InTime[Start]
+    ) -> Iterator[tuple[DepartureDraft, Event]]:
+        """Those whom no client's line named: each is who has been away longest of those that went shortly before.
+
+        Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
+        `departures` are all so far.
+        """
+        while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ASKS_AGAIN_MS):
+            event = self.waiting.popleft()
+            at = event.at or 0
+            start = starts.last(at)
+            started = start.participant if start is not None and start.at > at - RESTART_PAIR_MS else None
+            away: DepartureDraft | None = None
+            for gone in reversed(departures):
+                if gone.at <= at - RESTART_PAIR_MS:
+                    break
+                if gone.returned is None and gone.at <= at and started in (None, gone.participant):
+                    away = gone
+            if away is not None:
+                yield away, event
+
+
+class LoadedMembers:
+    """Keeps what brokers loaded until one of them speaks as the coordinator, and knows which generation is the last."""
+
+    def __init__(self) -> None:
+        self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
+        self._generation = -1
+
+    def hear(self, event: Event, gone: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
+        """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
+
+        Whoever is known to have left since is not among them.
+        """
+        if isinstance(event, GenerationStabilized):
+            self._generation = event.generation
+        if isinstance(event, MemberLoaded):  # the line itself does not say which broker wrote it
+            self._by_log[place_of(event)].append(event)
+            return []
+        if not self._by_log or event.speaker.role != "broker" or event.group is None:
+            return []
+        told = self._by_log.pop(place_of(event), [])
+        if not told or isinstance(event, GroupUnloaded):
+            return []
+        newest = max(_generation(e) for e in told)
+        if isinstance(event, GroupLoaded) and event.generation is not None:
+            newest = event.generation
+        if 0 <= newest < self._generation:
+            return []
+        return [e for e in told if _generation(e) in (newest, -1) and not _has_left(gone.get(e.member), e)]
+
+
+def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
+    return departure is not None and not never_left(departure, loaded)
+
+
+def _generation(event: MemberLoaded) -> int:
+    return event.generation if event.generation is not None else -1
+
 
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (

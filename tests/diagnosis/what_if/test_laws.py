@@ -13,8 +13,7 @@ from hypothesis import strategies as some
 from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
 from rebalance_forensics.diagnosis.what_if.consumer import Held
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.diagnosis.what_if.simulations import Protocol, group_of, simulate
-from rebalance_forensics.diagnosis.what_if.unread import Unread, unread_of
+from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Unread, group_of, simulate, unread_of
 
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 LONG_MS = 400_000

@@ -14,16 +14,16 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import 
     spoken_of,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
-from rebalance_forensics.diagnosis.episodes.coordinator.late_writes import answered_in_vain
-from rebalance_forensics.diagnosis.episodes.coordinator.unanswered_joins import gave_up_waiting
-from rebalance_forensics.diagnosis.episodes.coordinator.unfollowed_moves import (
-    loaded_long_after_start,
-    unfollowed_moves,
-)
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.coordinator import (
+    CoordinatorElected,
+    CoordinatorFound,
+    CoordinatorLost,
+    GroupLoaded,
+    GroupUnloaded,
+)
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import (
@@ -49,16 +49,128 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import InTime
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.timeouts import (
+    JOIN_LAPSE,
+    POLL,
+    REQUEST,
+    configured_ms,
+    heartbeat_interval_ms,
+    session_timeout_ms,
+)
 from rebalance_forensics.timeline.windows import (
     ALL_AT_ONCE_MS,
     CLOCK_SLACK_MS,
     DENIED_MS,
+    FOUND_AGAIN_MS,
+    GAVE_UP_MS,
     HAND_OVER_MS,
     ONE_LOSS_MS,
     STOP_TO_LOAD_MS,
     WHOLE_CLUSTER_MS,
 )
+
+
+def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
+    """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
+    loads = timeline.of(GroupLoaded)
+    last: Event | None = None
+    for event in _told_in_order(timeline):
+        broker = spoken_of(event)
+        match event:
+            case MemberLoaded():
+                continue
+            case GroupUnloaded() | BrokerStarted() | BrokerStopped():
+                if last is None or broker != last.speaker.broker:
+                    continue
+                if not _is_followed(timeline, loads, event, broker):
+                    yield _move(event, broker, (event, last), "unload")
+                last = None
+                continue
+            case GroupLoaded():
+                if last is None and event.member_count != 0 and _was_up(timeline, event):
+                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
+            case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
+                yield _move(event, last.speaker.broker, (event, last), "succession")
+        last = event
+
+
+def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
+    """Whether the broker had run for a while: at its start it loads what it led before as well."""
+    begin, end = time_of(load) - STOP_TO_LOAD_MS, time_of(load)
+    heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
+    started = timeline.of(BrokerStarted).between(begin, end)
+    return bool(heard) and not any(spoken_of(e) == load.speaker.broker for e in started)
+
+
+def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
+    """Whether a broker that was restarted became the coordinator later: another one was, in between."""
+    mine = load.speaker.broker
+    starts = [e for e in timeline.of(BrokerStarted) if spoken_of(e) == mine and time_of(e) <= time_of(load)]
+    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == mine and time_of(e) <= time_of(load)]
+    if not starts or not elected:
+        return False
+    return time_of(elected[-1]) - time_of(starts[-1]) > STOP_TO_LOAD_MS
+
+
+def _told_in_order(timeline: Timeline) -> InTime[Event]:
+    spoken = [e for e in timeline.said_of_it_by_brokers if e.speaker.broker is not None]
+    return InTime([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
+
+
+def _is_followed(timeline: Timeline, loads: InTime[GroupLoaded], event: Event, broker: int | None) -> bool:
+    """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
+    load = loads.first(time_of(event) - CLOCK_SLACK_MS)
+    if load is None:
+        return False
+    return load.speaker.broker != broker or not loaded_long_after_start(timeline, load)
+
+
+def _keeps_it(timeline: Timeline, event: Event) -> bool:
+    """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
+    after = timeline.said_of_it_by_brokers.between(time_of(event), time_of(event) + HAND_OVER_MS)
+    return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
+
+
+def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: ShownBy) -> CoordinatorMove:
+    at = time_of(event)
+    return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
+
+
+def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
+    """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
+    participant = timeline.participants.of_speaker(lost)
+    if participant is None:
+        return False
+    asked = timeline.said_by(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
+    if asked is None or isinstance(asked, SyncSucceeded):
+        return False
+    waited = time_of(lost) - time_of(asked)
+    limits = timeline.remembered(_join_limits) if isinstance(asked, JoinStarted) else timeline.remembered(_requests)
+    return any(limit <= waited <= limit + GAVE_UP_MS for limit in limits)
+
+
+def _join_limits(timeline: Timeline) -> frozenset[int]:
+    polls = configured_ms(timeline, POLL)
+    return frozenset(max(request, poll + JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
+
+
+def _requests(timeline: Timeline) -> frozenset[int]:
+    return configured_ms(timeline, REQUEST)
+
+
+_NOT_WRITTEN = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
+
+
+def answered_in_vain(timeline: Timeline, lost: Event) -> bool:
+    """Whether a member gave its coordinator up over a commit that it answered, and at once found the same again."""
+    who, at = timeline.participants.of_speaker(lost), time_of(lost)
+    if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
+        return False
+    commits = timeline.said_by(who, OffsetCommitFailed).between(at - FOUND_AGAIN_MS, at)
+    found = timeline.said_by(who, CoordinatorFound).between(at, at + FOUND_AGAIN_MS)
+    refused = any(e.error in _NOT_WRITTEN for e in commits)
+    return refused and {e.coordinator for e in found} == {lost.coordinator}
+
 
 MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.generation_times import (
-    first_generation,
-    last_generation,
-    populated_at,
-    reached_at,
-)
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
-from rebalance_forensics.diagnosis.episodes.members.others_inside import gives_up_a_generation, led_by_another
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
-from rebalance_forensics.diagnosis.episodes.members.unseen_leaders import led_unseen
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,
+    JoinReported,
+    JoinSucceeded,
     RebalanceStarted,
+    SyncSucceeded,
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
 from rebalance_forensics.timeline.windows import (
@@ -46,6 +45,91 @@ from rebalance_forensics.timeline.windows import (
     STARTUP_GAP_MS,
     STARTUP_SLACK_MS,
 )
+
+_LEADS = ("librdkafka/", "python/", "go/")
+
+
+def led_unseen(timeline: Timeline, generation: Generation) -> bool:
+    """Where nobody logged that it leads, a member without a log does: the coordinator always has one lead."""
+    return generation.leader is None and not timeline.has_coordinator_log and timeline.remembered(_leaders_say_so)
+
+
+def _leaders_say_so(timeline: Timeline) -> bool:
+    """Java's clients do from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka if it joins."""
+    joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
+    return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
+
+
+def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
+    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in.
+
+    So they may where Sarama's log ends before its session, unless it is known which generation that was.
+    """
+    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    leaders = {e.leader for e in told if e.leader or not is_numbered}
+    return bool(leaders) and leaders.isdisjoint(a.member for a in run)
+
+
+def gives_up_a_generation(timeline: Timeline, run: Sequence[Arrival]) -> bool:
+    """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
+    came = {a.participant for a in run}
+    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    told = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
+    return any(participant is not None and participant not in came for participant in told)
+
+
+def reached_at(timeline: Timeline, generation: Generation) -> int:
+    """When all had their assignment; of one that never got that far when it was created, else when it was prepared."""
+    began = generation.started_at or 0
+    created = timeline.remembered(_created_at).get(generation.generation, ())
+    return generation.completed_at or next((at for at in created if at >= began), began)
+
+
+def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
+    """By their numbers, which begin anew where a group was deleted."""
+    found: dict[int | None, list[int]] = defaultdict(list)
+    for rebalance in timeline.rebalances:
+        if rebalance.stabilized_at is not None:
+            found[rebalance.generation].append(rebalance.stabilized_at)
+    return found
+
+
+def first_generation(timeline: Timeline, at: int) -> Generation | None:
+    """The first generation that was reached at that time or later, or that was joined where no more is told."""
+    latest = timeline.remembered(_latest_reached)
+    place = bisect_left(latest, at)
+    if place < len(latest):
+        return timeline.generations[place]
+    joined = timeline.of(JoinSucceeded).first(at)
+    return next((g for g in timeline.generations if joined and g.generation == joined.generation), None)
+
+
+def last_generation(timeline: Timeline, at: int) -> Generation | None:
+    """The last of the generations that were reached by then."""
+    times, latest = timeline.remembered(_by_their_times)
+    place = bisect_right(times, at)
+    return timeline.generations[latest[place - 1]] if place else None
+
+
+def populated_at(timeline: Timeline) -> int | None:
+    """When the first generation with members was reached, of those whose time is known."""
+    return timeline.remembered(_populated_at)
+
+
+def _populated_at(timeline: Timeline) -> int | None:
+    return min((at for g in timeline.generations if g.members and (at := reached_at(timeline, g))), default=None)
+
+
+def _latest_reached(timeline: Timeline) -> list[int]:
+    """For each generation, when the latest up to it was reached."""
+    return [*accumulate((reached_at(timeline, g) for g in timeline.generations), max)]
+
+
+def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
+    """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
+    times = ((reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
+    told = sorted((at, place) for at, place in times if at > 0)
+    return [at for at, _ in told], [*accumulate((place for _, place in told), max)]
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:

@@ -8,8 +8,8 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.episodes.members.moved_tasks import moved_tasks
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Arrival
@@ -19,6 +19,21 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import InTime
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, EXPIRY_SLACK_MS, RESTART_PAIR_MS, START_LINES_MS
+
+
+def moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
+    """The consumer of the same task on another worker, by the identity of the absence of the lost one."""
+    found = {}
+    for away in losses(timeline):
+        tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
+        if not tasks or away.back_at is not None:
+            continue
+        since = away.at - session_timeout_ms(timeline) - EXPIRY_SLACK_MS
+        near = timeline.arrivals.between(since, away.at + RESTART_PAIR_MS)
+        taken = tuple(a for a in near if a.participant is not away.participant and a.participant.client_ids & tasks)
+        if taken:
+            found[id(away)] = taken
+    return found
 
 
 @dataclass(slots=True, eq=False)
