@@ -23,7 +23,7 @@ from rebalance_forensics.pipeline.stages import in_order, read_portion
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogSpan, logs_read
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Stop
 
@@ -55,9 +55,9 @@ class Told:
 
     def cases(self) -> Iterator[GroupCase]:
         """What the program makes of each group."""
-        around = Surroundings([e for e in self.events if e.group is None], logs_read(self.spans))
+        ungrouped = UngroupedEvents([e for e in self.events if e.group is None], logs_read(self.spans))
         for group, own in self.groups().items():
-            yield investigate(self.cluster, group, own, around)
+            yield investigate(self.cluster, group, own, ungrouped)
 
     def verdicts(self) -> dict[str, list[str]]:
         """The first causes of each group's incidents, one for each incident, in order of their names."""

@@ -144,7 +144,7 @@ def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any
 
 def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> Iterator[tuple[int, Find]]:
     """Groups that broke off, texts that stand nowhere, bytes that nobody counted."""
-    told_by = dict(zip((file.path for file in analysis.plan.files), analysis.plan.profiles, strict=True))
+    evidence_types = dict(zip((file.path for file in analysis.plan.files), analysis.plan.profiles, strict=True))
     plain = {
         file.path: Path(file.location)
         for file in analysis.plan.files
@@ -155,11 +155,11 @@ def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> I
     for batch in analysis.events.to_batches():
         for row in rows_of(batch):
             if row.path in plain:
-                is_document = told_by[row.path].document is not None
+                is_document = evidence_types[row.path].document is not None
                 if find := laws.in_place(row, plain[row.path].read_bytes(), document=is_document):
                     yield _number(row.path, anybody), find
     for summary in analysis.report.inputs:
-        if summary.path in plain and summary.lines and told_by[summary.path].document is None:
+        if summary.path in plain and summary.lines and evidence_types[summary.path].document is None:
             data = plain[summary.path].read_bytes()
             yield from ((_number(summary.path, anybody), find) for find in laws.counted(summary, data))
 

@@ -10,8 +10,13 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Draft, merged
-from rebalance_forensics.diagnosis.engine.incidents import Told, ended_at, incident_of, with_ids_of_their_own
-from rebalance_forensics.diagnosis.engine.recurrence import told_as_one
+from rebalance_forensics.diagnosis.engine.incidents import (
+    IncidentAndUnread,
+    ended_at,
+    incident_of,
+    with_ids_of_their_own,
+)
+from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
@@ -22,7 +27,7 @@ from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
@@ -53,7 +58,7 @@ class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
 
 
 def investigate(
-    cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | Surroundings, *, lanes: bool = True
+    cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | UngroupedEvents, *, lanes: bool = True
 ) -> GroupCase:
     """Rebuild the group's history and find out what disturbed it; the order of the events does not matter.
 
@@ -62,7 +67,7 @@ def investigate(
     timeline = build(cluster, group, events, shared)
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
-    told_as_one(outcome, quiet_ms(timeline))
+    merge_repeats(outcome, quiet_ms(timeline))
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
@@ -87,7 +92,9 @@ def investigate(
     )
 
 
-def investigate_unnamed(cluster: str, unnamed: UnnamedGroup, shared: Surroundings, *, lanes: bool = True) -> GroupCase:
+def investigate_unnamed(
+    cluster: str, unnamed: UnnamedGroup, shared: UngroupedEvents, *, lanes: bool = True
+) -> GroupCase:
     """The same for a group that its member's lines do not name."""
     return replace(investigate(cluster, unnamed.name, (), shared, lanes=lanes), from_unnamed=True)
 
@@ -106,7 +113,9 @@ def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
                 yield fact, fact.followup or draft.cause
 
 
-def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned) -> Iterator[Told]:
+def _incidents(
+    timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned
+) -> Iterator[IncidentAndUnread]:
     mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
     for rebalance in timeline.rebalances:
         if rebalance.id in assigned:
@@ -120,7 +129,7 @@ def _incidents(timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], as
         yield incident_of(timeline, causes, outcome, draft, rebalances, left, gone.get(draft, ())), left
 
 
-def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[Told]) -> Iterator[UnreadSpan]:
+def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[IncidentAndUnread]) -> Iterator[UnreadSpan]:
     """Each span with the incident that counts it; a partition has one span at a time."""
     counted = {(span.partition, span.started_at): one.id for one, unread in found for span in unread}
     return (replace(span, incident=counted.get((span.partition, span.started_at))) for span in spans)

@@ -57,7 +57,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     remedy: str
     usual: Usual
     propose: Callable[[Timeline], Iterable[Hypothesis]]
-    told_by: tuple[type[Event | Fact], ...] = ()
+    evidence_types: tuple[type[Event | Fact], ...] = ()
     """The types of lines and facts that tell of it: without any of them it proposes nothing, and is not asked.
 
     A cause that declares none is always asked.
@@ -68,7 +68,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     deciding: tuple[Row, ...] = ()
     """Those that decide enough for somebody to fetch a log for them."""
     prior: int = 0
-    brings: tuple[str, ...] = ()
+    implies: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     kips: tuple[str, ...] = ()

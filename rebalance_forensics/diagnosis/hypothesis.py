@@ -31,7 +31,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     narrative: str
     severity: Severity
     explains: tuple[Fact, ...] = ()
-    brings: tuple[Fact, ...] = ()
+    implies: tuple[Fact, ...] = ()
     participants: tuple[Participant, ...] = ()
     absences: tuple[Absence, ...] = ()
     answers: Mapping[Sign, Answer] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         facts: dict[str, Fact] = {}
         for fact in self.explains:
             facts[fact.id] = fact
-        for fact in self.brings:
+        for fact in self.implies:
             facts[fact.id] = fact
         force_setattr(self, "accounts_for", tuple(facts.values()))
         if self.onset is None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.coverage import HeardLog
+from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -116,7 +116,7 @@ def stated(name: str, *, present: str, absent: str = "") -> Sign:
     return Sign(id=name, present=present, absent=absent, ask=lambda _timeline, _subject: Unobservable(), own=True)
 
 
-def looked(logs: Iterable[HeardLog], begin: int, end: int) -> tuple[LookedIn, ...]:
+def looked(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[LookedIn, ...]:
     """The part of each log that was searched."""
     found: list[LookedIn] = []
     for log in logs:

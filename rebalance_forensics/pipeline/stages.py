@@ -30,7 +30,7 @@ from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
 
 BATCH_CHARACTERS = 1 << 22
@@ -109,30 +109,30 @@ def investigated(
     `unnamed` says, at the end, whether groups that no line names are this one's to tell of; `lanes` whether histories
     come with swim lanes.
     """
-    shared: dict[str, Surroundings] = defaultdict(Surroundings)
+    shared: dict[str, UngroupedEvents] = defaultdict(UngroupedEvents)
     logs: dict[str, LogsRead] = {}
     for part in parts:
         if isinstance(part, Heard):
             logs[part.cluster] = logs_read(part.spans)
-            shared[part.cluster] = Surroundings((), logs[part.cluster])
+            shared[part.cluster] = UngroupedEvents((), logs[part.cluster])
         elif part.group is None:
             try:
-                shared[part.cluster] = Surroundings(part.events, logs.get(part.cluster, {}))
+                shared[part.cluster] = UngroupedEvents(part.events, logs.get(part.cluster, {}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield Failure(cluster=part.cluster, group=None, error=defects.describe(error))
         else:
-            ungrouped = shared[part.cluster]
-            for cluster, around, own in ungrouped.by_cluster(part.cluster, part.events):
-                ask = partial(investigate, cluster, part.group, own, around, lanes=lanes)
+            by_cluster = shared[part.cluster].by_cluster(part.cluster, part.events)
+            for cluster, ungrouped, own in by_cluster:
+                ask = partial(investigate, cluster, part.group, own, ungrouped, lanes=lanes)
                 yield _investigated(cluster, part.group, ask)
     if unnamed():
         yield from _unnamed(shared, lanes=lanes)
 
 
-def _unnamed(shared: Mapping[str, Surroundings], *, lanes: bool) -> Iterator[GroupCase | Failure]:
+def _unnamed(shared: Mapping[str, UngroupedEvents], *, lanes: bool) -> Iterator[GroupCase | Failure]:
     """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
     by_cluster = (
-        found for cluster, around in shared.items() for found in (around.clusters or {cluster: around}).items()
+        found for cluster, ungrouped in shared.items() for found in (ungrouped.clusters or {cluster: ungrouped}).items()
     )
     for cluster, ungrouped in by_cluster:
         for group in ungrouped.unnamed_groups.values():

@@ -108,7 +108,7 @@ _JAVA = CLIENTS[0]
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library whose lines a participant's log holds; None without such a log."""
-    return timeline.remembered(_libraries).get(participant)
+    return timeline.cached(_libraries).get(participant)
 
 
 def _libraries(timeline: Timeline) -> dict[Participant | None, Client]:
@@ -132,12 +132,12 @@ def every_client_is_java(timeline: Timeline) -> bool:
 
 def shared_loop_line(timeline: Timeline, participant: Participant) -> Event | None:
     """A line that shows a client whose handlers hold up its heartbeats; None for a thread of their own."""
-    return timeline.remembered(_shared_loops).get(participant)
+    return timeline.cached(_shared_loops).get(participant)
 
 
 def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
     """Such a line of each of these participants; none if one of them has another client, or no log."""
-    if not timeline.remembered(_shared_loops):
+    if not timeline.cached(_shared_loops):
         return ()
     lines = [shared_loop_line(timeline, participant) for participant in dict.fromkeys(participants)]
     return tuple(line for line in lines if line is not None) if all(lines) else ()
@@ -152,12 +152,12 @@ def between_records_lines(timeline: Timeline, participants: Iterable[Participant
 
 def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
     """A Java consumer before KIP-62: poll() sends its heartbeats, and it has no poll timer."""
-    return participant in timeline.remembered(_before_kip_62)
+    return participant in timeline.cached(_before_kip_62)
 
 
 def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
     """A client that sends heartbeats however long a record takes, and never leaves for it."""
-    return participant in timeline.remembered(_without_poll_timer)
+    return participant in timeline.cached(_without_poll_timer)
 
 
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
@@ -167,7 +167,7 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
     """
     if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
         return False
-    release = timeline.remembered(latest_release).get(participant)
+    release = timeline.cached(latest_release).get(participant)
     if release is not None:
         return release >= LEAVE_LOGGED_SINCE
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
@@ -191,15 +191,15 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member rejoined;
     no more does the log of a Java client 0.9, which joins at DEBUG.
     """
-    notices = timeline.said_by(participant, HeartbeatFailed, JoinRequested)
+    notices = timeline.events_from(participant, HeartbeatFailed, JoinRequested)
     if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
-        return bool(timeline.said_by(participant, JoinStarted))
-    return bool(timeline.said_by(participant, *_ACTED)) or any(is_java(e) or e.level in DETAILED for e in notices)
+        return bool(timeline.events_from(participant, JoinStarted))
+    return bool(timeline.events_from(participant, *_ACTED)) or any(is_java(e) or e.level in DETAILED for e in notices)
 
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:
     """Its logger may stop before the client has closed: applications choose theirs, Connect ships with one."""
-    release = timeline.remembered(latest_release).get(participant)
+    release = timeline.cached(latest_release).get(participant)
     return participant.kind != "worker" or release is None or release >= CONNECT_LOG4J2_SINCE
 
 
@@ -217,7 +217,7 @@ def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
 
 
 def _release(timeline: Timeline, participant: Participant) -> Release:
-    return timeline.remembered(latest_release).get(participant, ())
+    return timeline.cached(latest_release).get(participant, ())
 
 
 def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
@@ -227,7 +227,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
         client = client_of(event)
         if client is not None and client.heartbeats != "own thread":
             lines.setdefault(timeline.participants.of_speaker(event), event)
-    return lines | timeline.remembered(_before_kip_62)
+    return lines | timeline.cached(_before_kip_62)
 
 
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:

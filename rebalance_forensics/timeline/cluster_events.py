@@ -16,7 +16,7 @@ from rebalance_forensics.events.process import SettingsReported, StartTimeReport
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.clocks.writing_order import with_times
 from rebalance_forensics.timeline.coverage import LogsRead
-from rebalance_forensics.timeline.event_index import Told, distinct
+from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.foreign_brokers import BrokerLogs, directory_at
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup, unnamed_gr
 from rebalance_forensics.utc_offsets import offset_at
 
 
-class Surroundings:
+class UngroupedEvents:
     """The shared events of one cluster.
 
     Brokers concern every group, so what they say is kept as one list that all timelines look into. The lines of
@@ -64,10 +64,10 @@ class Surroundings:
         self._brokers = with_times(common)
         self._logs_of_brokers = BrokerLogs(common)
         self._depth = 0
-        self._on_clock: dict[tuple[object, ...], Told] = {}
+        self._on_clock: dict[tuple[object, ...], EventIndex] = {}
 
     @cached_property
-    def clusters(self) -> dict[str, Surroundings]:
+    def clusters(self) -> dict[str, UngroupedEvents]:
         """Each cluster by the directory that holds its logs, where two brokers with one id show that there are several.
 
         Empty where nothing shows that, and where their logs lie in one directory.
@@ -78,14 +78,14 @@ class Surroundings:
         self._depth, names = found
         events = [event for of_place in self._at.values() for event in of_place]
         return {
-            name: Surroundings(
+            name: UngroupedEvents(
                 (event for event in events if directory_at(event.speaker.file, self._depth) == name),
                 {place: log for place, log in self.logs.items() if directory_at(place[0], self._depth) == name},
             )
             for name in sorted(names)
         }
 
-    def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, Surroundings, Iterable[Event]]]:
+    def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""
         if not self.clusters:
             yield cluster, self, own
@@ -93,9 +93,9 @@ class Surroundings:
         by_directory: dict[str | None, list[Event]] = defaultdict(list)
         for event in own:
             by_directory[directory_at(event.speaker.file, self._depth)].append(event)
-        for name, around in self.clusters.items():
+        for name, ungrouped in self.clusters.items():
             if name in by_directory:
-                yield name, around, [replace(event, cluster=name) for event in by_directory[name]]
+                yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
 
     def _note_client(self, event: Event) -> None:
         self._unnamed.hear(event)
@@ -145,13 +145,13 @@ class Surroundings:
         """What brokers said to nobody in particular in the logs these events stand in."""
         return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_a_member(e)]
 
-    def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> Told:
+    def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> EventIndex:
         """What brokers of its cluster log of no group, on the clock of a group whose lines are `own`."""
         foreign = self._logs_of_brokers.foreign_to(own)
         key = (foreign, *{place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
         if key not in self._on_clock:
             near = (event for event in self._brokers if event.speaker.file not in foreign)
-            self._on_clock[key] = Told(on_one_clock(near, clocks))
+            self._on_clock[key] = EventIndex(on_one_clock(near, clocks))
         return self._on_clock[key]
 
 

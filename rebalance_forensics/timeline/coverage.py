@@ -23,7 +23,7 @@ from rebalance_forensics.events.process import (
 )
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.windows import STOP_LINES_MS
@@ -124,7 +124,7 @@ def _is_short(parts: Sequence[LogSpan]) -> bool:
     return 0 < records <= _PICKED_BY_HAND and telling >= records * _NEARLY_ALL
 
 
-class HeardLog(Struct, frozen=True, kw_only=True):
+class CoveredLog(Struct, frozen=True, kw_only=True):
     """One log that speaks of the group or of its members, from when to when, on the group's clock.
 
     `detailed`: it holds Kafka's lines at INFO; a log at WARN and above is silent about nearly all that a member does.
@@ -150,9 +150,9 @@ class Coverage:
 
     def __init__(
         self,
-        by_participant: Mapping[Participant, tuple[HeardLog, ...]],
-        brokers: tuple[HeardLog, ...],
-        coordinating: Iterable[HeardLog],
+        by_participant: Mapping[Participant, tuple[CoveredLog, ...]],
+        brokers: tuple[CoveredLog, ...],
+        coordinating: Iterable[CoveredLog],
         ends: Mapping[Place, int] | None = None,
     ) -> None:
         """`ends` says when each log ends; of one that several members share, no single one is heard to its end."""
@@ -169,7 +169,7 @@ class Coverage:
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
         """Whether all that is known of the group was picked by somebody: what is not there may have been left out."""
 
-    def of(self, participant: Participant | None) -> tuple[HeardLog, ...]:
+    def of(self, participant: Participant | None) -> tuple[CoveredLog, ...]:
         """A participant's own logs, by path; an excerpt is none."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
@@ -183,7 +183,7 @@ class Coverage:
         return event.at is not None and self._ends.get(place_of(event), 0) > event.at + STOP_LINES_MS
 
 
-def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool = True) -> tuple[HeardLog, ...]:
+def covering(logs: Iterable[CoveredLog], begin: int, end: int, *, detailed: bool = True) -> tuple[CoveredLog, ...]:
     """Those that reach over a while: alone, or one rolled file after the other."""
     touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
     if not touching:
@@ -197,7 +197,7 @@ def covering(logs: Iterable[HeardLog], begin: int, end: int, *, detailed: bool =
 def coverage_of(
     participants: Participants,
     events: Sequence[Event],
-    around: Told,
+    ungrouped: EventIndex,
     logs: LogsRead,
     clocks: Mapping[Place, FileClock],
     terms: Sequence[CoordinatorTerm] = (),
@@ -221,7 +221,7 @@ def coverage_of(
     shared = Counter(place for told in by_participant.values() for place in told)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     lasting = [
-        (_lasting(log, around.until.get(place_name(first))), first.speaker.broker)
+        (_lasting(log, ungrouped.until.get(place_name(first))), first.speaker.broker)
         for log, first in _with_a_line(brokers, whole, picked)
     ]
     return Coverage(
@@ -271,13 +271,13 @@ def _opens_a_log(event: Event) -> bool | None:
 
 def _with_a_line(
     told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
-) -> Iterator[tuple[HeardLog, Event]]:
+) -> Iterator[tuple[CoveredLog, Event]]:
     """Each log with a line that says who wrote it."""
     for place, events in told.items():
         yield from ((log, events[0]) for log in _heard({place: events}, whole, picked))
 
 
-def _while_coordinating(log: HeardLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[HeardLog]:
+def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[CoveredLog]:
     """The parts of a broker's log before, between and after the terms of other brokers."""
     begin = log.begin
     for term in terms if broker is not None else ():
@@ -292,7 +292,7 @@ def _while_coordinating(log: HeardLog, broker: int | None, terms: Sequence[Coord
         yield replace(log, begin=begin)
 
 
-def _lasting(log: HeardLog, until: int | None) -> HeardLog:
+def _lasting(log: CoveredLog, until: int | None) -> CoveredLog:
     return log if until is None or until <= log.end else replace(log, end=until)
 
 
@@ -314,7 +314,7 @@ def _on_the_clock(
 
 def _heard(
     told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
-) -> tuple[HeardLog, ...]:
+) -> tuple[CoveredLog, ...]:
     found = []
     for place, events in told.items():
         times = [event.at for event in events if event.at is not None]
@@ -322,6 +322,6 @@ def _heard(
         if times:
             detailed = any(event.level is None or event.level in DETAILED for event in events)
             found.append(
-                HeardLog(path=place[0], begin=min(times), end=max(times), detailed=detailed, excerpt=place in picked)
+                CoveredLog(path=place[0], begin=min(times), end=max(times), detailed=detailed, excerpt=place in picked)
             )
     return tuple(sorted(found, key=lambda log: (log.path, log.begin)))

@@ -15,7 +15,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.lane_events import MARKED
-from rebalance_forensics.timeline.time_index import NOTHING, InTime
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 
 E = TypeVar("E", bound=Event)
 
@@ -54,7 +54,7 @@ def _distinct(events: Iterable[Event], *, timed: bool) -> Iterable[Event]:
     return found.values()
 
 
-class Told(InTime[Event]):
+class EventIndex(TimeIndex[Event]):
     """What was told, oldest first, with the events of each type at hand."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -63,14 +63,14 @@ class Told(InTime[Event]):
         for place, event in enumerate(self):
             places[type(event)].append(place)
         self._places = dict(places)
-        self._asked: dict[tuple[type[Event], ...], InTime[Any]] = {}
+        self._asked: dict[tuple[type[Event], ...], TimeIndex[Any]] = {}
 
     @property
     def kinds(self) -> Collection[type[Event]]:
         """The types of the events."""
         return self._places.keys()
 
-    def tells(self, *kinds: type[Event]) -> bool:
+    def has_type(self, *kinds: type[Event]) -> bool:
         """Whether an event is of one of these types."""
         return not self._places.keys().isdisjoint(kinds)
 
@@ -79,7 +79,7 @@ class Told(InTime[Event]):
         """What others than brokers say: nothing, where no client's log is at hand."""
         return [event for event in self if event.speaker.role != "broker"]
 
-    def telling(self, *kinds: type[E]) -> InTime[E]:
+    def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
         found = self._asked.get(kinds)
         if found is None:
@@ -88,13 +88,13 @@ class Told(InTime[Event]):
                 return NOTHING
             lists = [known[kind] for kind in dict.fromkeys(kinds) if kind in known]
             places = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-            found = self._asked[kinds] = InTime(map(self.__getitem__, places), time_of, ordered=True)
+            found = self._asked[kinds] = TimeIndex(map(self.__getitem__, places), time_of, ordered=True)
         return found
 
     @cached_property
     def settings(self) -> dict[str, tuple[int, str]]:
         """Each setting that a dump shows: when it was shown last, and its value."""
-        dumps = ((time_of(event), event.settings) for event in self.telling(SettingsReported))
+        dumps = ((time_of(event), event.settings) for event in self.of_type(SettingsReported))
         return {name: (at, value) for at, settings in dumps for name, value in settings}
 
     @cached_property
@@ -103,16 +103,16 @@ class Told(InTime[Event]):
         known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
         return {broker for broker in known if broker is not None}
 
-    def marked_of(self, broker: int) -> InTime[Event]:
+    def marked_of(self, broker: int) -> TimeIndex[Event]:
         """What a broker says that pictures show."""
         return self._marked.get(broker) or NOTHING
 
     @cached_property
-    def _marked(self) -> dict[int | None, InTime[Event]]:
+    def _marked(self) -> dict[int | None, TimeIndex[Event]]:
         found: dict[int | None, list[Event]] = defaultdict(list)
-        for event in self.telling(*MARKED):
+        for event in self.of_type(*MARKED):
             found[event.speaker.broker].append(event)
-        return {broker: InTime(said, time_of, ordered=True) for broker, said in found.items()}
+        return {broker: TimeIndex(said, time_of, ordered=True) for broker, said in found.items()}
 
     @cached_property
     def until(self) -> dict[str, int]:
@@ -123,9 +123,9 @@ class Told(InTime[Event]):
         return found
 
 
-def settings_of(own: Told, around: Told) -> dict[str, str]:
+def settings_of(own: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
     """All settings that are shown; the last one wins."""
-    latest = dict(around.settings)
+    latest = dict(ungrouped.settings)
     for name, shown in own.settings.items():
         if name not in latest or latest[name][0] <= shown[0]:
             latest[name] = shown

@@ -11,7 +11,7 @@ from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.process import GroupMentioned
 from rebalance_forensics.events.rebalances import GenerationReset, HeartbeatFailed, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import distinct
 from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
@@ -64,15 +64,15 @@ class Lines(Struct, frozen=True):
     beside: tuple[Event, ...]
 
 
-def gathered(group: str, own: Iterable[Event], around: Surroundings) -> Lines:
+def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Lines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
     told = with_answers(without_failed_joins(_telling(distinct(own))))
-    tied = around.of_unnamed_clients(group, told)
+    tied = ungrouped.of_unnamed_clients(group, told)
     told = distinct([*told, *tied]) if tied else told
     unknown = [event for event in told if event.speaker.role == "unknown"]
-    mine = with_roles(told, around.in_logs_of(unknown))
+    mine = with_roles(told, ungrouped.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    near = [event for event in around.beside(group, told) if event.origin not in taken]
+    near = [event for event in ungrouped.beside(group, told) if event.origin not in taken]
     sessions = with_sessions(group, mine, near)
     if sessions:
         mine = distinct([*mine, *sessions])

@@ -14,7 +14,7 @@ from rebalance_forensics.events.rebalances import JoinReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import Told, merged, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, merged, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import (
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
-from rebalance_forensics.timeline.time_index import NOTHING, InTime, Lasting
+from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, TimeIndex
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
@@ -46,31 +46,31 @@ class Timeline:
     protocols: tuple[ProtocolTerm, ...]
     mode: RebalanceMode
     participants: Participants
-    own: Told
+    own: EventIndex
     """The lines that name the group, and those from where its members live."""
-    around: Told
+    ungrouped: EventIndex
     """What brokers said to nobody in particular."""
-    starts: InTime[Start]
-    stops: InTime[Stop]
-    departures: InTime[Departure]
-    arrivals: InTime[Arrival]
-    returns: InTime[StaticReturn]
-    requests: InTime[Request]
-    rebalances: Lasting[Rebalance]
+    starts: TimeIndex[Start]
+    stops: TimeIndex[Stop]
+    departures: TimeIndex[Departure]
+    arrivals: TimeIndex[Arrival]
+    returns: TimeIndex[StaticReturn]
+    requests: TimeIndex[Request]
+    rebalances: IntervalIndex[Rebalance]
     generations: tuple[Generation, ...]
-    pauses: Lasting[Pause]
+    pauses: IntervalIndex[Pause]
     coordinators: tuple[CoordinatorTerm, ...]
     clocks: tuple[FileClock, ...]
     coverage: Coverage
     settings: Mapping[str, str] = field(default_factory=dict)
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was asked before; many rules ask the same, each at the price of a pass over all events."""
-    _said: dict[object, dict[Participant | None, InTime[Any]]] = field(
+    _said: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """What each participant's log says, by the types that were asked for."""
 
-    def once(self, question: object, answer: Callable[[], T]) -> T:
+    def cached_as(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, worked out when it is first asked."""
         known = self._answers
         found: T = known.get(question, _UNKNOWN)
@@ -78,7 +78,7 @@ class Timeline:
             found = known[question] = answer()
         return found
 
-    def remembered(self, answer: Callable[[Timeline], T]) -> T:
+    def cached(self, answer: Callable[[Timeline], T]) -> T:
         """What a function says of this timeline, worked out when it is first asked."""
         known = self._answers
         found: T = known.get(answer, _UNKNOWN)
@@ -89,47 +89,47 @@ class Timeline:
     @property
     def events(self) -> list[Event]:
         """Everything, oldest first; `of` looks into it without putting it together."""
-        return self.remembered(_everything)
+        return self.cached(_everything)
 
     @property
     def first(self) -> int:
         """When the group's own lines begin."""
-        return self.remembered(_begin)
+        return self.cached(_begin)
 
     def measured(self, ms: int) -> int | None:
         """A length between two of its lines, as they tell it; None where they have no times, only an order."""
-        return ms if self.remembered(_has_times) else None
+        return ms if self.cached(_has_times) else None
 
     @property
     def last(self) -> int:
         """The last instant any of its logs shows."""
-        return self.remembered(_end)
+        return self.cached(_end)
 
     @property
     def has_coordinator_log(self) -> bool:
         """True when a broker speaks of this group."""
-        return bool(self.said_of_it_by_brokers)
+        return bool(self.coordinator_events)
 
     @property
-    def said_of_it_by_brokers(self) -> InTime[Event]:
+    def coordinator_events(self) -> TimeIndex[Event]:
         """What its coordinators say of this group; the log of an authorizer is another."""
-        return self.remembered(_said_by_brokers)
+        return self.cached(_said_by_brokers)
 
-    def of(self, *kinds: type[E]) -> InTime[E]:
+    def of(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
         known = self._answers
-        found: InTime[E] | None = known.get(kinds)
+        found: TimeIndex[E] | None = known.get(kinds)
         if found is None:
             found = known[kinds] = self._telling(kinds)
         return found
 
-    def _telling(self, kinds: tuple[type[E], ...]) -> InTime[E]:
+    def _telling(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
         if not self.shows_any(kinds):
             return NOTHING
-        own, around = self.own.telling(*kinds), self.around.telling(*kinds)
-        return InTime(merged(own, around), time_of) if own and around else own or around
+        own, ungrouped = self.own.of_type(*kinds), self.ungrouped.of_type(*kinds)
+        return TimeIndex(merged(own, ungrouped), time_of) if own and ungrouped else own or ungrouped
 
-    def said_by(self, participant: Participant | None, *kinds: type[E]) -> InTime[E]:
+    def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
         """What a participant's own log says: events of these types, all of it for `Event`."""
         said = self._said.get(kinds)
         if said is None:
@@ -138,13 +138,13 @@ class Timeline:
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
         """Whether it holds a line or a fact of one of these types."""
-        return not self.once("kinds", self._kinds).isdisjoint(kinds)
+        return not self.cached_as("kinds", self._kinds).isdisjoint(kinds)
 
     def _kinds(self) -> frozenset[type[Event | Fact]]:
-        facts: tuple[InTime[Any], ...] = (
+        facts: tuple[TimeIndex[Any], ...] = (
             self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
         )  # fmt: skip
-        return frozenset((*self.own.kinds, *self.around.kinds, *(type(told[0]) for told in facts if told)))
+        return frozenset((*self.own.kinds, *self.ungrouped.kinds, *(type(told[0]) for told in facts if told)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""
@@ -155,21 +155,21 @@ class Timeline:
 
     def ended_by(self, arrival: Arrival) -> Departure | None:
         """The departure that an arrival ends."""
-        return self.remembered(_departures_by_id).get(arrival.after or "")
+        return self.cached(_departures_by_id).get(arrival.after or "")
 
     def members(self) -> list[Participant]:
         """Everybody who was ever a member."""
-        return self.remembered(_members)
+        return self.cached(_members)
 
-    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, InTime[E]]:
+    def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
         found: dict[Participant | None, list[E]] = defaultdict(list)
-        for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.telling(*kinds):
+        for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds):
             found[self.participants.of_speaker(event)].append(event)
-        return {participant: InTime(said, time_of, ordered=True) for participant, said in found.items()}
+        return {participant: TimeIndex(said, time_of, ordered=True) for participant, said in found.items()}
 
 
 def _everything(timeline: Timeline) -> list[Event]:
-    return list(merged(timeline.own, timeline.around))
+    return list(merged(timeline.own, timeline.ungrouped))
 
 
 def _begin(timeline: Timeline) -> int:
@@ -177,16 +177,16 @@ def _begin(timeline: Timeline) -> int:
 
 
 def _end(timeline: Timeline) -> int:
-    return max((time_of(told[-1]) for told in (timeline.own, timeline.around) if told), default=0)
+    return max((time_of(told[-1]) for told in (timeline.own, timeline.ungrouped) if told), default=0)
 
 
 def _has_times(timeline: Timeline) -> bool:
     return is_timed(timeline.first)
 
 
-def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+def _said_by_brokers(timeline: Timeline) -> TimeIndex[Event]:
     told = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
-    return InTime((e for e in told if not isinstance(e, AccessDenied)), time_of, ordered=True)
+    return TimeIndex((e for e in told if not isinstance(e, AccessDenied)), time_of, ordered=True)
 
 
 def _departures_by_id(timeline: Timeline) -> dict[str, Departure]:
@@ -202,8 +202,8 @@ def _members(timeline: Timeline) -> list[Participant]:
 
 
 def _kinds(timeline: Timeline) -> frozenset[type[Event | Fact]]:
-    facts: tuple[InTime[Any], ...] = (
+    facts: tuple[TimeIndex[Any], ...] = (
         timeline.departures, timeline.arrivals, timeline.returns, timeline.requests, timeline.stops,
         timeline.rebalances,
     )  # fmt: skip
-    return frozenset((*timeline.own.kinds, *timeline.around.kinds, *(type(told[0]) for told in facts if told)))
+    return frozenset((*timeline.own.kinds, *timeline.ungrouped.kinds, *(type(told[0]) for told in facts if told)))

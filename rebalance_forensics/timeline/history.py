@@ -49,7 +49,7 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
 
 
 def _identity(timeline: Timeline, participant: Participant) -> Identity:
-    times = [e.at for e in timeline.said_by(participant, Event) if e.at is not None]
+    times = [e.at for e in timeline.events_from(participant, Event) if e.at is not None]
     times += [departure.at for departure in timeline.departures.of(participant)]
     times += [arrival.at for arrival in timeline.arrivals.of(participant)]
     times += [stop.at for stop in timeline.stops.of(participant)]

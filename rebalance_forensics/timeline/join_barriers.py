@@ -61,7 +61,7 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
 
 def late_joins(timeline: Timeline) -> Mapping[Participant, tuple[LateJoin, ...]]:
     """Every late join of each member, oldest first."""
-    return timeline.remembered(_late_joins)
+    return timeline.cached(_late_joins)
 
 
 def _late_joins(timeline: Timeline) -> Mapping[Participant, tuple[LateJoin, ...]]:

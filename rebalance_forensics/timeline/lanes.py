@@ -29,7 +29,7 @@ LABELS: Mapping[str, str] = {
 _SILENT = ("session-expired", "vanished")
 
 
-def unable(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+def unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
     for departure in timeline.departures.of(participant):
         yield from _before(timeline, participant, departure)
@@ -46,7 +46,7 @@ def unable(timeline: Timeline, participant: Participant) -> Iterator[Span]:
 
 def _before(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
     """What is known of the time before a member went: from its partitions, else from its timeouts."""
-    mine = timeline.remembered(_unread_by_client)
+    mine = timeline.cached(_unread_by_client)
     gaps = [
         gap
         for name in {*participant.client_ids, participant.name}
@@ -109,7 +109,9 @@ def _around(timeline: Timeline) -> list[Event]:
     What was said around the group's rebalances goes first: a broker tells more of a day than a picture may hold.
     """
     names = {term.broker for term in timeline.coordinators}
-    said = [timeline.around.marked_of(broker) for broker in timeline.around.brokers if f"broker-{broker}" in names]
+    said = [
+        timeline.ungrouped.marked_of(broker) for broker in timeline.ungrouped.brokers if f"broker-{broker}" in names
+    ]
     most = len(timeline.own) + FEWEST_AROUND
     if sum(map(len, said)) <= most:
         return sorted(chain.from_iterable(said), key=by_time_then_origin)
@@ -179,12 +181,12 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     yield from _held(timeline, participant.member_ids)
-    by_name, names = timeline.remembered(_pauses_by_name), participant.client_ids | participant.member_ids
+    by_name, names = timeline.cached(_pauses_by_name), participant.client_ids | participant.member_ids
     for place in sorted({place for name in names for place in by_name.get(name, ())}):
         pause = timeline.pauses[place]
         label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
         yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
-    yield from unable(timeline, participant)
+    yield from unavailable_spans(timeline, participant)
     for departure in timeline.departures.of(participant):
         back = departure.returned.at if departure.returned else None
         yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
@@ -200,7 +202,7 @@ def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
 
 def _held(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
     """The generations in which one of these ids is a member, each with the joining before it."""
-    ordered, by_member = timeline.generations, timeline.remembered(_generations_by_member)
+    ordered, by_member = timeline.generations, timeline.cached(_generations_by_member)
     for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
         generation = ordered[index]
         if generation.started_at is None:

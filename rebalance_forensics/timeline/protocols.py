@@ -18,7 +18,7 @@ from rebalance_forensics.events.epochs import (
 from rebalance_forensics.events.membership import MemberFailed, MemberJoined
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 
@@ -135,15 +135,15 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     return tuple(terms)
 
 
-def rebalance_mode_of(lines: Told, kind: GroupKind, protocol: Protocol) -> RebalanceMode:
+def rebalance_mode_of(lines: EventIndex, kind: GroupKind, protocol: Protocol) -> RebalanceMode:
     """Eager, cooperative or server-side; unknown when no line names an assignor."""
     if protocol in ("consumer", "streams", "share"):
         return "server-side"
     if kind == "streams":
         return "cooperative"
-    joined = lines.telling(JoinSucceeded, SyncSucceeded)
+    joined = lines.of_type(JoinSucceeded, SyncSucceeded)
     named = [p for e in joined if isinstance(e, JoinSucceeded | SyncSucceeded) and (p := e.protocol)]
-    for event in reversed(lines.telling(SettingsReported)) if not named else ():
+    for event in reversed(lines.of_type(SettingsReported)) if not named else ():
         assignors = dict(event.settings).get("partition.assignment.strategy", "")
         if assignors:
             named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])

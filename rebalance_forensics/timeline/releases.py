@@ -22,7 +22,7 @@ _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
 _CONFLUENT = ("-ccs", "-ce")
 
 
-class Told(Struct, frozen=True):
+class ReportedRelease(Struct, frozen=True):
     """A release as somebody reported it: between `low` and `high` where a vendor's number leaves the patch open."""
 
     at: int
@@ -36,7 +36,7 @@ class Affected(Struct, frozen=True):
     first: Release
     below: Release | None
 
-    def holds(self, told: Told) -> bool:
+    def holds(self, told: ReportedRelease) -> bool:
         """Whether the reported release is surely among them."""
         return self.first <= told.low and (self.below is None or told.high < self.below)
 
@@ -44,7 +44,7 @@ class Affected(Struct, frozen=True):
 class Releases(Struct, frozen=True):
     """What was reported, by side and by the place of the process."""
 
-    told: dict[Side, dict[str, list[Told]]] = field(default_factory=dict)
+    told: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
 
     def known(self) -> frozenset[tuple[Side, Release, Release]]:
         """Each release that was reported, once."""
@@ -64,10 +64,10 @@ class Releases(Struct, frozen=True):
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
     """Whether some process of that side runs an affected release."""
-    return any(of == side and any(r.holds(Told(0, low, high)) for r in ranges) for of, low, high in running)
+    return any(of == side and any(r.holds(ReportedRelease(0, low, high)) for r in ranges) for of, low, high in running)
 
 
-def at_that_time(told: Sequence[Told], at: int) -> Told:
+def at_that_time(told: Sequence[ReportedRelease], at: int) -> ReportedRelease:
     """What a process ran at an instant: its last report before, else its first."""
     before = [t for t in told if t.at <= at]
     return before[-1] if before else told[0]
@@ -75,7 +75,7 @@ def at_that_time(told: Sequence[Told], at: int) -> Told:
 
 def releases_of(timeline: Timeline) -> Releases:
     """Every release that a Kafka process of known side reported."""
-    found: dict[Side, dict[str, list[Told]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
+    found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
     told = timeline.of(VersionReported)
     clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if told else set()
     for event in told:
@@ -83,9 +83,9 @@ def releases_of(timeline: Timeline) -> Releases:
         if spread is None:
             continue
         if event.speaker.role == "broker":
-            found["broker"][place_name(event)].append(Told(event.at or 0, *spread))
+            found["broker"][place_name(event)].append(ReportedRelease(event.at or 0, *spread))
         elif event.speaker.role in CLIENT_ROLES or event.speaker.file in clients:
-            found["client"][place_name(event)].append(Told(event.at or 0, *spread))
+            found["client"][place_name(event)].append(ReportedRelease(event.at or 0, *spread))
     return Releases({side: dict(places) for side, places in found.items()})
 
 
@@ -113,7 +113,7 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
     return None if base is None else ((*base, 0), (*base, LAST_PATCH))
 
 
-def _holds(ranges: Sequence[Affected], told: Told) -> bool:
+def _holds(ranges: Sequence[Affected], told: ReportedRelease) -> bool:
     return any(r.holds(told) for r in ranges)
 
 

@@ -8,20 +8,20 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import StaticMemberKept
-from rebalance_forensics.timeline.event_index import Told, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import StaticReturn
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import SAME_STEP_MS
 
 
-def with_lines_behind(returns: Iterable[StaticReturn], around: Told) -> Iterator[StaticReturn]:
+def with_lines_behind(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
     """The returns with those lines, which name neither member nor group: each stands right behind its own."""
-    kept = around.telling(StaticMemberKept)
+    kept = ungrouped.of_type(StaticMemberKept)
     for back in returns:
         yield replace(back, events=tuple(_with_kept(back.events, kept))) if kept else back
 
 
-def _with_kept(events: Iterable[Event], kept: InTime[StaticMemberKept]) -> Iterator[Event]:
+def _with_kept(events: Iterable[Event], kept: TimeIndex[StaticMemberKept]) -> Iterator[Event]:
     for event in events:
         yield event
         near = kept.between(time_of(event), time_of(event) + SAME_STEP_MS)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class InTime(list[T]):
+class TimeIndex(list[T]):
     """A list in time order, not to be changed once it is made."""
 
     def __init__(
@@ -21,7 +21,7 @@ class InTime(list[T]):
         """`ordered` things are in time order already, as is whatever was picked from such a list."""
         super().__init__(things if ordered else sorted(things, key=at))
         self._at = at
-        self._of: dict[object, InTime[T]] | None = None
+        self._of: dict[object, TimeIndex[T]] | None = None
 
     @cached_property
     def times(self) -> list[int]:
@@ -74,24 +74,24 @@ class InTime(list[T]):
                 yield self[after]
                 after += 1
 
-    def of(self, participant: object) -> InTime[T]:
+    def of(self, participant: object) -> TimeIndex[T]:
         """Those of one participant."""
         known = self._of
         if known is None:
             known = self._of = self._by_participant()
         return known.get(participant, NOTHING)
 
-    def _by_participant(self) -> dict[object, InTime[T]]:
+    def _by_participant(self) -> dict[object, TimeIndex[T]]:
         found: dict[object, list[T]] = defaultdict(list)
         for thing in self:
             found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-        return {participant: InTime(things, self._at, ordered=True) for participant, things in found.items()}
+        return {participant: TimeIndex(things, self._at, ordered=True) for participant, things in found.items()}
 
 
-NOTHING: InTime[Any] = InTime()
+NOTHING: TimeIndex[Any] = TimeIndex()
 
 
-class Lasting(InTime[T]):
+class IntervalIndex(TimeIndex[T]):
     """A list in the order of begins whose things last: `until` says when each was over, None if it never was."""
 
     def __init__(self, things: Iterable[T], at: Callable[[T], int], until: Callable[[T], int | None]) -> None:

@@ -23,7 +23,7 @@ from rebalance_forensics.events.membership import (
 )
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clients import is_java_member
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
@@ -84,9 +84,9 @@ def number_of(value: str) -> int | None:
     return int(value) if value.isdecimal() and len(value) <= _LONGEST else None
 
 
-def session_of_events(events: Told, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
+def session_of_events(events: EventIndex, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
     """session.timeout.ms as the coordinator logs it of a member that left or was loaded, else as it is configured."""
-    for event in reversed(events.telling(MemberLoaded, MemberLeft)):
+    for event in reversed(events.of_type(MemberLoaded, MemberLeft)):
         assert isinstance(event, MemberLoaded | MemberLeft)
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
@@ -114,7 +114,7 @@ def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
     """Every value that a setting may have in this group, and whether a line shows it."""
     if (shown := shown_ms(timeline, name)) is not None:
         return ((shown, True),)
-    if logged := timeline.remembered(_shown).anywhere.get(name):
+    if logged := timeline.cached(_shown).anywhere.get(name):
         return tuple((value, True) for value in sorted(logged))
     defaults = (DEFAULT_MS[name], SESSION_BEFORE_3_0) if name == SESSION else (DEFAULT_MS[name],)
     return tuple((value, False) for value in defaults)
@@ -129,7 +129,7 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
 
 def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
     """session.timeout.ms of the group, or of one member, where a log shows it."""
-    shown = timeline.remembered(_shown)
+    shown = timeline.cached(_shown)
     if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
         return shown.own[owner[1], SESSION]
     return shown.session or None
@@ -138,8 +138,8 @@ def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | No
 def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
     """session.timeout.ms of the group or a member as a log shows it, else its default; None where a client decides."""
     if participant is None:
-        return shown_session_ms(timeline) or timeline.remembered(default_session_ms)
-    default = timeline.remembered(default_session_ms) if is_java_member(timeline, participant) else None
+        return shown_session_ms(timeline) or timeline.cached(default_session_ms)
+    default = timeline.cached(default_session_ms) if is_java_member(timeline, participant) else None
     return session_of_member_ms(timeline, participant) or default
 
 
@@ -150,7 +150,7 @@ def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | 
     """
     if not _set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
-    shown, logged = timeline.remembered(_shown), timeline.remembered(_logged_sessions)
+    shown, logged = timeline.cached(_shown), timeline.cached(_logged_sessions)
     printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
     for own in (
         {printed[client] for client in participant.client_ids & printed.keys()},
@@ -184,7 +184,7 @@ def default_session_ms(timeline: Timeline) -> int | None:
         return DEFAULT_MS[SESSION]
     if timeline.kind == "connect":
         return SESSION_BEFORE_3_0
-    releases = timeline.remembered(latest_release).values()
+    releases = timeline.cached(latest_release).values()
     if not releases:
         return None
     old = all(release < LONGER_SESSIONS_SINCE for release in releases)
@@ -203,7 +203,7 @@ def shown_poll_ms(
     logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft))
     if (stated := next(filter(None, (*own, *logged)), None)) is not None:
         return stated
-    shown = timeline.remembered(_shown)
+    shown = timeline.cached(_shown)
     if owner is not None:
         if (owner[1], POLL) in shown.own:
             return shown.own[owner[1], POLL]
@@ -215,12 +215,12 @@ def shown_poll_ms(
 
 def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | None:
     """The rebalance timeout of a member as its coordinator logs it."""
-    return timeline.remembered(_shown).rebalance.get(participant)
+    return timeline.cached(_shown).rebalance.get(participant)
 
 
 def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
-    shown = timeline.remembered(_shown)
+    shown = timeline.cached(_shown)
     if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
         return shown.own[owner[1], HEARTBEAT]
     return setting_ms(timeline, HEARTBEAT)
@@ -249,7 +249,7 @@ def quiet_ms(timeline: Timeline) -> int:
 
 def _shown(timeline: Timeline) -> _Shown:
     own: dict[tuple[str, str], int] = {}
-    for dump in timeline.own.telling(SettingsReported):
+    for dump in timeline.own.of_type(SettingsReported):
         settings = dict(dump.settings)
         for name in (SESSION, POLL, HEARTBEAT):
             if (value := number_of(settings.get(name, ""))) is not None:
@@ -260,7 +260,7 @@ def _shown(timeline: Timeline) -> _Shown:
         for name, ms in _timeouts_in(event):
             if ms:
                 anywhere[name].add(ms)
-    for event in timeline.own.telling(MemberLoaded, MemberLeft, MemberDescribed):
+    for event in timeline.own.of_type(MemberLoaded, MemberLeft, MemberDescribed):
         assert isinstance(event, MemberLoaded | MemberLeft | MemberDescribed)
         participant = timeline.participants.of_member(event.member or "")
         if participant is not None and event.rebalance_timeout_ms is not None and timeline.kind != "connect":

@@ -26,12 +26,12 @@ def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, un
     if not participant.instance_ids:
         return None
     begin = lost - LOST_AT_THE_END_MS
-    given_up = timeline.said_by(participant, OwnershipGivenUp).first(begin)
+    given_up = timeline.events_from(participant, OwnershipGivenUp).first(begin)
     if not isinstance(given_up, OwnershipGivenUp) or time_of(given_up) > until or given_up.error is not None:
         return None
     if not covering(timeline.coverage.of(participant), begin, time_of(given_up)):
         return None
-    asked = timeline.said_by(participant, *_TELLS).any_between(begin, time_of(given_up))
-    commits = timeline.said_by(participant, OffsetCommitFailed).between(begin, time_of(given_up))
+    asked = timeline.events_from(participant, *_TELLS).any_between(begin, time_of(given_up))
+    commits = timeline.events_from(participant, OffsetCommitFailed).between(begin, time_of(given_up))
     refused = any(isinstance(e, OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
     return None if asked or refused else given_up

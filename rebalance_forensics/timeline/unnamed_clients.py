@@ -13,15 +13,15 @@ from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconne
 from rebalance_forensics.events.membership import MemberFailed, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
-from rebalance_forensics.timeline.identity.names import is_anybodys_client_id, name_in_member_id
+from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
 
 _SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
 Lost = tuple[int, str]
 """When the coordinator lost a member, and which."""
-Gone = dict[str, InTime[Lost]]
+Gone = dict[str, TimeIndex[Lost]]
 """By client id."""
 
 
@@ -52,7 +52,7 @@ class UnnamedClients:
         for client in sorted(self._said.keys() & (known | gone.keys())):
             for said in self._said[client].values():
                 seen = {id(event): member for event in said if (member := _lost_then(event, gone.get(client)))}
-                if seen or not is_anybodys_client_id(client):
+                if seen or not is_default_client_id(client):
                     yield from (
                         _of_the_group(event, group, seen.get(id(event)))
                         for event in said
@@ -81,10 +81,10 @@ def _gone(told: Iterable[Event]) -> Gone:
                 client = getattr(event, "client_id", None) or name_in_member_id(member)
                 if client:
                     found[client].append((event.at, member))
-    return {client: InTime(lost, itemgetter(0)) for client, lost in found.items()}
+    return {client: TimeIndex(lost, itemgetter(0)) for client, lost in found.items()}
 
 
-def _lost_then(event: Event, gone: InTime[Lost] | None) -> str | None:
+def _lost_then(event: Event, gone: TimeIndex[Lost] | None) -> str | None:
     """The member that the coordinator lost when its client says that it lost its membership."""
     lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
     if not lost or event.at is None or gone is None:

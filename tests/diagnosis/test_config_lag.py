@@ -33,7 +33,7 @@ def joins(story: Story, worker: str, at: int, generation: int, *, leader: str, o
     says(story, worker, at + 210, f"{told} with rebalance delay: 0")
 
 
-def reads_on(story: Story, worker: str, at: int, current: int, wanted: int) -> None:
+def keeps_fetching(story: Story, worker: str, at: int, current: int, wanted: int) -> None:
     behind = f"Current config state offset {current} is behind group assignment {wanted}, reading to end of config log"
     says(story, worker, at, behind)
 
@@ -68,7 +68,7 @@ def cannot_catch_up(rounds: int, *, seen: Side = "clients", reached: tuple[int, 
     for number in range(rounds):
         offset, at = reached[number % len(reached)], begin + 500 * number
         says(story, "late", at, "Catching up to assignment's config offset.")
-        reads_on(story, "late", at + 1, offset, 7)
+        keeps_fetching(story, "late", at + 1, offset, 7)
         forces(story, "late", at + 140, offset, 7)
         why = f"Updating metadata for member {IDS['late']} during Stable; client reason: not provided"
         story.broker(clock(at + 142), story.words.preparing(number + 1, why))
@@ -93,7 +93,7 @@ def leader_is_behind(rounds: int, *, heard: tuple[str, ...] = ("steady",)) -> St
             )
             says(story, worker, at + 211, up_to_date if worker == "steady" else leads)
             if worker == "late":
-                reads_on(story, worker, at + 212, 3, 7)
+                keeps_fetching(story, worker, at + 212, 3, 7)
     return story
 
 
@@ -126,7 +126,7 @@ def test_a_worker_that_catches_up_after_one_reading_is_nothing_to_report() -> No
     story = formed()
     at = ms("01:10:00.000")
     says(story, "late", at, "Catching up to assignment's config offset.")
-    reads_on(story, "late", at + 1, 3, 7)
+    keeps_fetching(story, "late", at + 1, 3, 7)
     assert story.goes_on("01:20:00.000").incidents() == []
 
 
@@ -153,7 +153,7 @@ def test_a_worker_that_was_started_anew_between_two_readings_did_not_read_in_vai
         begin = ms("01:00:00.000") + minute * MIN
         says(story, "late", begin, "Herder starting")
         joins(story, "late", begin + 500, minute, leader="steady", offset=7)
-        reads_on(story, "late", begin + 800, -1, 7)
+        keeps_fetching(story, "late", begin + 800, -1, 7)
     assert not any("could not catch up" in incident.summary for incident in story.incidents())
 
 
@@ -219,7 +219,7 @@ def test_a_worker_that_does_not_come_to_the_end_in_time_may_not_reach_the_topic(
     begin = ms("01:10:00.000")
     for number in range(3):
         at = begin + 4_000 * number
-        reads_on(story, "late", at, 3, 7)
+        keeps_fetching(story, "late", at, 3, 7)
         says(story, "late", at + 3_000, "Didn't reach end of config log quickly enough")
         for worker in ("late", "steady"):
             joins(story, worker, at + 3_010, number + 2, leader="steady", offset=7)
@@ -233,7 +233,7 @@ def test_a_lag_that_lasts_until_the_logs_end_is_not_said_to_be_over() -> None:
     for number in range(3):
         at = ms("01:10:00.000") + 500 * number
         joins(story, "late", at, number + 2, leader="steady", offset=7)
-        reads_on(story, "late", at + 215, 3, 7)
+        keeps_fetching(story, "late", at + 215, 3, 7)
         forces(story, "late", at + 300, 3, 7)
     assert story.incidents()[-1].ongoing
     joins(story, "late", ms("01:10:02.000"), 5, leader="steady", offset=7)

@@ -37,10 +37,10 @@ class _Coordinator:
         )
         self.bumps(seconds + 0.001, member)
 
-    def leaves(self, seconds: float, member: str, told_by: str) -> None:
+    def leaves(self, seconds: float, member: str, evidence_types: str) -> None:
         it = self.id(member)
         self.says(seconds, f"[GroupId ledger][MemberId {it}] Member {it} left the streams group.")
-        self.bumps(seconds + 0.5, told_by)
+        self.bumps(seconds + 0.5, evidence_types)
 
     def bumps(self, seconds: float, member: str) -> None:
         self.epoch += 1

@@ -14,7 +14,7 @@ def as_seen_by(story: Story, *clients: str) -> Story:
     return story
 
 
-def told_by(story: Story) -> dict[str, float]:
+def evidence_types(story: Story) -> dict[str, float]:
     """How sure each cause is."""
     return {i.root_causes[0].cause: i.root_causes[0].confidence for i in story.incidents()}
 
@@ -30,20 +30,20 @@ def test_a_leader_that_sees_a_member_appear_cannot_tell_a_newcomer_from_one_that
     story = Story(release=(3, 9)).formed("c-2", "c-1")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     story.rebalanced("01:12:00.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
-    sure = told_by(as_seen_by(story, "c-1"))
+    sure = evidence_types(as_seen_by(story, "c-1"))
     assert sure.get("scale-out", 0.4) < 0.5
 
 
 def test_partitions_that_one_member_had_not_before_are_no_new_partitions_while_others_may_have_had_them() -> None:
     for release in ((1, 1), (2, 3)):
-        assert "topic-metadata-change" not in told_by(as_seen_by(taken_over(release), "c-1"))
+        assert "topic-metadata-change" not in evidence_types(as_seen_by(taken_over(release), "c-1"))
 
 
 def test_partitions_that_a_member_gave_back_before_are_not_new() -> None:
     story = as_seen_by(taken_over((2, 3)), "c-1", "c-2")
-    assert "topic-metadata-change" in told_by(story)
+    assert "topic-metadata-change" in evidence_types(story)
     story.client("c-2", "01:05:00.000", "Revoking previously assigned partitions [orders-4, orders-5]")
-    assert "topic-metadata-change" not in told_by(story)
+    assert "topic-metadata-change" not in evidence_types(story)
 
 
 def test_one_client_that_lost_one_broker_cannot_tell_a_dead_link_from_a_coordinator_that_stands_still() -> None:
@@ -58,8 +58,8 @@ def test_one_client_that_lost_one_broker_cannot_tell_a_dead_link_from_a_coordina
         "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response",
     )
     story.reborn("c-3").rebalanced("01:10:06.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
-    assert told_by(story)["network-partition"] >= 0.9
-    assert told_by(as_seen_by(story, "c-3"))["network-partition"] < 0.9
+    assert evidence_types(story)["network-partition"] >= 0.9
+    assert evidence_types(as_seen_by(story, "c-3"))["network-partition"] < 0.9
 
 
 def test_who_joined_within_a_session_timeout_stood_not_still_for_as_long() -> None:
@@ -70,7 +70,7 @@ def test_who_joined_within_a_session_timeout_stood_not_still_for_as_long() -> No
         "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response",
     )
     story.reborn("c-1").rebalanced("01:00:08.100", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"])
-    assert told_by(as_seen_by(story, "c-1")).get("process-pause", 0.4) < 0.5
+    assert evidence_types(as_seen_by(story, "c-1")).get("process-pause", 0.4) < 0.5
 
 
 def test_a_member_that_never_subscribed_in_its_log_reads_a_pattern() -> None:
@@ -89,7 +89,7 @@ def test_a_topic_of_another_group_is_a_weak_reason_for_members_that_asked_for_th
     story.broker("01:09:50.000", created, logger="kafka.log.LogManager")
     story.rebalanced("01:10:00.010", f"Updating metadata for member {story.id_of('c-2')}", ["c-1", "c-2"])
     story.events = [e for e in story.events if not e.origin.path.startswith("c-2/")]
-    assert told_by(story).get("topic-metadata-change", 0.4) < 0.5
+    assert evidence_types(story).get("topic-metadata-change", 0.4) < 0.5
 
 
 def test_what_one_member_alone_is_given_in_the_leaders_list_it_asked_for() -> None:
@@ -123,7 +123,7 @@ def test_a_member_without_a_log_changed_its_mind_where_the_others_ask_by_name_an
         "01:10:00.000", f"{reason} from [orders] at the beginning of the rebalance to [orders, x]", ["c-1"]
     )
     story.events = [e for e in story.events if not e.origin.path.startswith("c-2/")]
-    assert "topic-metadata-change" not in told_by(story)
+    assert "topic-metadata-change" not in evidence_types(story)
 
 
 def test_a_broker_that_coordinated_the_group_before_and_after_does_not_show_who_joined_in_between() -> None:

@@ -87,8 +87,8 @@ def test_the_bounds_hold_what_the_clients_logs_show(sample: str) -> None:
 def test_a_member_is_gone_once_at_a_time_and_the_cost_adds_up(steps: list[Step]) -> None:
     story = told(steps, "brokers")
     mine = [event for event in story.events if event.group == "payments"]
-    around = [event for event in story.events if event.group is None]
-    spans = [*member_time_of(build("default", "payments", mine, around)).spans]
+    ungrouped = [event for event in story.events if event.group is None]
+    spans = [*member_time_of(build("default", "payments", mine, ungrouped)).spans]
     for name in {span.member for span in spans}:
         own = [span for span in spans if span.member == name]
         for earlier, later in pairwise(own):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.case import investigate
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogSpan, logs_read
 from tests.story import Story, ms
 
@@ -66,7 +66,7 @@ def loaded_by_a_broker_heard_since(begin: str) -> list[str]:
     story = Story(seen="brokers")
     story.broker("01:10:00.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 4")
     span = LogSpan(path="broker-2/server.log", host="broker-2", opening=ms(begin), closing=ms("01:20:00.000"))
-    case = investigate("default", story.group, story.events, Surroundings([], logs_read([span])))
+    case = investigate("default", story.group, story.events, UngroupedEvents([], logs_read([span])))
     return [f"{i.root_causes[0].cause}: {i.root_causes[0].narrative}" for i in case.incidents]
 
 

@@ -14,11 +14,11 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.timeline.build import build
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.incidents.sample import LOCAL, all_samples
 
-DECLARED = sorted(name for name, cause in all_causes().items() if cause.told_by)
+DECLARED = sorted(name for name, cause in all_causes().items() if cause.evidence_types)
 
 
 class Group(NamedTuple):
@@ -27,12 +27,12 @@ class Group(NamedTuple):
     cluster: str
     name: str
     events: tuple[Event, ...]
-    around: Surroundings
+    ungrouped: UngroupedEvents
 
     def timeline_without(self, kinds: Iterable[type]) -> Timeline:
         """The group as if nobody had logged lines of these types."""
         left_out = tuple(kinds)
-        return build(self.cluster, self.name, [e for e in self.events if not isinstance(e, left_out)], self.around)
+        return build(self.cluster, self.name, [e for e in self.events if not isinstance(e, left_out)], self.ungrouped)
 
 
 @cache
@@ -40,9 +40,11 @@ def groups() -> list[tuple[Group, Timeline]]:
     """Every group of the samples."""
     found: list[Group] = []
 
-    def kept(cluster: str, group: str, events: Iterable[Event], around: Surroundings, *, lanes: bool) -> GroupCase:
-        found.append(Group(cluster, group, tuple(events), around))
-        return investigate(cluster, group, found[-1].events, around, lanes=lanes)
+    def kept(
+        cluster: str, group: str, events: Iterable[Event], ungrouped: UngroupedEvents, *, lanes: bool
+    ) -> GroupCase:
+        found.append(Group(cluster, group, tuple(events), ungrouped))
+        return investigate(cluster, group, found[-1].events, ungrouped, lanes=lanes)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stages, "investigate", kept)
@@ -57,12 +59,12 @@ def test_a_cause_is_silent_on_groups_that_show_nothing_of_it(name: str) -> None:
     spoke_up = unasked = 0
     for group, timeline in groups():
         proposes = bool(list(cause.propose(timeline)))
-        if not timeline.shows_any(cause.told_by):
+        if not timeline.shows_any(cause.evidence_types):
             unasked += 1
             assert not proposes, group.name
         elif proposes:
             spoke_up += 1
-            bare = group.timeline_without(cause.told_by)
-            assert bare.shows_any(cause.told_by) or not list(cause.propose(bare)), group.name
+            bare = group.timeline_without(cause.evidence_types)
+            assert bare.shows_any(cause.evidence_types) or not list(cause.propose(bare)), group.name
     assert spoke_up
     assert unasked

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SILENT = 0
+UNANNOUNCED = 0
 
 
 class Receiver(ThreadingHTTPServer):
@@ -40,7 +40,7 @@ class _Answering(BaseHTTPRequestHandler):
         self.server.keys.append(self.headers["Idempotency-Key"])
         self.server.asked += 1
         answer = self.server.answers.pop(0) if self.server.answers else 200
-        if answer == SILENT:
+        if answer == UNANNOUNCED:
             self.server.done.wait(5)
             return
         if answer == 200:

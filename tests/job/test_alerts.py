@@ -14,7 +14,7 @@ from rebalance_forensics.job.alerts import deliver, webhook_of
 from rebalance_forensics.pipeline.inputs.stores import Store
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
-from tests.job.receiver import SILENT, Receiver
+from tests.job.receiver import UNANNOUNCED, Receiver
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
 KILLED = 9
@@ -51,7 +51,7 @@ def test_every_incident_is_told_once(tables: Path, receiver: Receiver, run: Run)
     assert sorted(message["dedup_key"] for message in receiver.accepted) == sorted(incidents)
 
 
-@pytest.mark.parametrize("answers", [[500, 503], [429, SILENT], [SILENT, 500]])
+@pytest.mark.parametrize("answers", [[500, 503], [429, UNANNOUNCED], [UNANNOUNCED, 500]])
 def test_a_receiver_that_fails_or_times_out_is_asked_again(
     tables: Path, receiver: Receiver, answers: list[int]
 ) -> None:

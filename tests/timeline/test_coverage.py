@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogSpan, logs_read
 from tests.story import Story, ms
 
@@ -32,6 +32,6 @@ def test_a_log_that_several_consumers_share_lasts_though_none_of_them_says_more(
         story.line("app/app.log", "01:00:00.000", joined)
     hour = ms("02:00:00.000")
     whole = LogSpan(path="app/app.log", host="app", opening=EpochMs(hour - 3_600_000), closing=EpochMs(hour))
-    timeline = build("default", story.group, story.events, Surroundings([], logs_read([whole])))
+    timeline = build("default", story.group, story.events, UngroupedEvents([], logs_read([whole])))
     assert timeline.coverage.end == hour
     assert [timeline.coverage.ends(member) for member in timeline.members()] == [ms("01:00:00.000")] * 2

@@ -68,8 +68,8 @@ def test_a_member_that_does_not_read_or_holds_up_the_group_does_not_look_healthy
     sample: str, member: str, kind: str
 ) -> None:
     lanes = [lane for group in report_of(SAMPLES / sample).groups for lane in group.lanes]
-    unable = {lane.name: {span.kind for span in lane.spans} & UNABLE for lane in lanes}
-    assert {name: kinds for name, kinds in unable.items() if kinds} == {member: {kind}}
+    unavailable_spans = {lane.name: {span.kind for span in lane.spans} & UNABLE for lane in lanes}
+    assert {name: kinds for name, kinds in unavailable_spans.items() if kinds} == {member: {kind}}
 
 
 def test_a_member_is_unable_until_the_group_gives_it_up_and_away_from_then_on() -> None:

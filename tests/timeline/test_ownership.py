@@ -223,7 +223,7 @@ def test_nobody_knows_who_has_what_was_assigned_after_the_members_logs_end() -> 
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"]).goes_on("01:40:00.000")
     over = max(event.at or 0 for event in story.events if isinstance(event, PartitionsRevoked))
     heard = [event for event in story.events if event.speaker.role == "broker" or (event.at or 0) <= over]
-    mine, around = ([e for e in heard if (e.group is None) == nobodys] for nobodys in (False, True))
-    owners = ownership_of(build("default", "payments", mine, around))
+    mine, ungrouped = ([e for e in heard if (e.group is None) == nobodys] for nobodys in (False, True))
+    owners = ownership_of(build("default", "payments", mine, ungrouped))
     assert all(span.ended_at is not None for span in owners.spans), "the rebalance was over when their logs had ended"
     assert not owners.whole_between(over, ms("01:40:00.000"))

@@ -58,7 +58,7 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
     away, known = _away_ms(absence), known_session_ms(timeline, absence.participant)
-    return timeline.once(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
+    return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
@@ -83,12 +83,14 @@ def _after_pause(timeline: Timeline, participant: Participant, away: int | None)
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
     session, away = session_timeout_ms(timeline), _away_ms(absence)
-    lost = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost).between(
+    lost = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
     who, known = absence.participant, known_session_ms(timeline, absence.participant)
-    return timeline.once(("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged))
+    return timeline.cached_as(
+        ("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged)
+    )
 
 
 def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:

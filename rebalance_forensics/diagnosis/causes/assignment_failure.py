@@ -53,7 +53,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         severity="critical" if len(run) > 2 or stopped else "warning",
         onset=time_of(run[0]),
         ongoing=stopped,
-        brings=effects_of_exceptions(timeline, run, leaders),
+        implies=effects_of_exceptions(timeline, run, leaders),
         narrative=f"{who} could not assign partitions ({times(occurrences(run))}): {words.rstrip('. ')}.",
         advice=fix_assignor(timeline, f"It failed {how_often(run)}."),
     )
@@ -74,7 +74,7 @@ def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesi
         severity="critical" if number > 2 or stopped else "warning",
         onset=undelivered.begin,
         ongoing=stopped,
-        brings=effects_of_waiting(timeline, undelivered, last=last),
+        implies=effects_of_waiting(timeline, undelivered, last=last),
         narrative=STILL_WAITS if last else in_a_row,
         advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(told)}."),
     )
@@ -92,7 +92,7 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
         severity="critical" if len(late) > 2 else "warning",
         onset=time_of(late[0].joined),
         explains=tuple(d for s in late for d in s.lost),
-        brings=effects_of_slowness(timeline, late),
+        implies=effects_of_slowness(timeline, late),
         narrative=(
             f"{', '.join(c.name for c in culprits)} led the group and took "
             f"{'too long' if took_ms is None else f'up to {seconds(took_ms)}'} to assign: "
@@ -131,7 +131,7 @@ CAUSE = Cause(
         speaks_for(TOO_SLOW, DECISIVE),
         speaks_for(NONE_CAME, STRONG),
     ),
-    brings=(
+    implies=(
         "process-pause",
         "network-partition",
         "process-crash",

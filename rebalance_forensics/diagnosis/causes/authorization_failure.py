@@ -65,7 +65,7 @@ def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
             answers={NOT_AUTHENTICATED: Present(distinct_events(events))},
             participants=(participant,),
             severity="critical" if is_out(timeline, participant, last) else "warning",
-            brings=with_rebalances(timeline, moves),
+            implies=with_rebalances(timeline, moves),
             struck_at=first,
             narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",
             advice=renew_credentials(events),
@@ -98,14 +98,14 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    told_by=(*DENYING, NodeDisconnected, AccessDenied, TopicReadDenied),
+    evidence_types=(*DENYING, NodeDisconnected, AccessDenied, TopicReadDenied),
     signs=(
         speaks_for(rejections.DENIED, DECISIVE + WEAK),
         speaks_for(NOT_AUTHENTICATED, DECISIVE + WEAK),
         speaks_for(rejections.LEFT_WHEN_DENIED, STRONG),
         speaks_for(rejections.LEFT_AGAIN, STRONG),
     ),
-    brings=(
+    implies=(
         *("member-left", "scale-in", "shutdown", "process-pause", "process-crash", "rolling-restart"),
         *("coordinator-failover", "scale-out", "startup"),
     ),

@@ -42,7 +42,7 @@ def about_changes(changes: ConnectorChanges) -> Hypothesis:
         culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
         answers={CONFIG_CHANGED: Present(distinct_events(changes.told))},
         severity=_severity(number),
-        brings=(*changes.rebalances, *changes.requests),
+        implies=(*changes.rebalances, *changes.requests),
         explains=changes.rebalances,
         narrative=f"Connector configuration changed ({which}): {number} rebalances followed.",
         advice=submit_together(changes),
@@ -62,7 +62,7 @@ def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
         culprits=(),
         answers=answers | ({WORK_HANDED_OVER: Present(rejoins.moved)} if rejoins.moved else {}),
         severity=_severity(len(rejoins.rebalances)),
-        brings=(*rejoins.rebalances, *rejoins.requests),
+        implies=(*rejoins.rebalances, *rejoins.requests),
         explains=(*rejoins.rebalances, *rejoins.requests),
         participants=rejoins.workers,
         narrative=(
@@ -91,7 +91,7 @@ CAUSE = Cause(
     remedy=("Nothing to do if it was planned; submit changes together, or stop the loop that rewrites configurations."),
     usual="planned",
     propose=propose,
-    told_by=CHANGING,
+    evidence_types=CHANGING,
     signs=(
         speaks_for(CONFIG_CHANGED, DECISIVE),
         speaks_for(REJOINED_UNASKED, STRONG),

@@ -52,7 +52,7 @@ CAUSE = Cause(
         speaks_for(REFUSED_AGAIN, WEAK),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
     ),
-    brings=(
+    implies=(
         *("network-partition", "process-pause", "process-crash", "slow-processing", "rebalance-straggler"),
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
     ),

@@ -50,7 +50,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             answers=shown_by(rejoin),
             participants=(rejoin.participant,),
             severity="info",
-            brings=with_rebalances(timeline, rejoin.facts),
+            implies=with_rebalances(timeline, rejoin.facts),
             explains=rejoin.facts,
             narrative=f"The application of {culprits[0].name} {what_it_asked(rejoin)}.",
         )
@@ -66,7 +66,7 @@ CAUSE = Cause(
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",
     propose=propose,
-    told_by=REJOINING,
+    evidence_types=REJOINING,
     signs=(
         speaks_for(ENFORCED_LOGGED, DECISIVE + WEAK),
         speaks_for(OWN_WORDS, STRONG),

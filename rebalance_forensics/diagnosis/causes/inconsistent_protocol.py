@@ -44,7 +44,7 @@ def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
     offered = {
         assignors
-        for dump in timeline.own.telling(SettingsReported)
+        for dump in timeline.own.of_type(SettingsReported)
         if dict(dump.settings).get("client.id") in participant.client_ids
         and (assignors := _names_of_assignors(dict(dump.settings).get(ASSIGNORS, "")))
     }
@@ -77,9 +77,9 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    told_by=(*REJECTING, *MIXING),
+    evidence_types=(*REJECTING, *MIXING),
     signs=(speaks_for(refusals.REJECTED, DECISIVE + WEAK), speaks_for(refusals.MIGRATION_REFUSED, DECISIVE + WEAK)),
-    brings=("member-left", "scale-in", "scale-out", "shutdown"),
+    implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),
     settings=("partition.assignment.strategy", "group.protocol", "group.consumer.migration.policy"),
     kips=("KIP-429", "KIP-848"),

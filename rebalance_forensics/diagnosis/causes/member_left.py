@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.advice.applications import handle_exception, outlast_lost_connections, restart_task
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, gone_between_lists, left_unheard
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
+    closings,
+    gone_between_lists,
+    left_without_client_log,
+)
 from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
     exception_before,
@@ -102,7 +106,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield about_failure(timeline, away, errors)
         elif away.back_at is not None:
             yield about_return(timeline, away)
-        elif left_unheard(timeline, [away]):
+        elif left_without_client_log(timeline, [away]):
             yield about_unheard_close(timeline, away)
     yield from (about_missing(timeline, away) for away in gone_between_lists(timeline))
 
@@ -129,7 +133,7 @@ CAUSE = Cause(
         speaks_for(closes.thread_left, STRONG),
         speaks_for(closes.task_left, STRONG),
     ),
-    brings=("scale-in",),
+    implies=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
     kips=("KIP-800",),
 )

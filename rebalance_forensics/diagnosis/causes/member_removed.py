@@ -64,7 +64,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.expelled_with_others, STRONG + WEAK),
         speaks_against(connections.disconnects, STRONG),
     ),
-    brings=("shutdown", "scale-in", "startup", "scale-out", "static-member-restart"),
+    implies=("shutdown", "scale-in", "startup", "scale-out", "static-member-restart"),
     lookalikes=("shutdown", "static-member-fenced", "process-pause"),
     kips=("KIP-345", "KIP-800"),
 )

@@ -43,7 +43,7 @@ CAUSE = Cause(
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     prior=-WEAK,
-    brings=("rebalance-straggler", "startup"),
+    implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "process-pause", "coordinator-failover"),
     settings=("session.timeout.ms", "request.timeout.ms"),
     kips=("KIP-62",),

@@ -49,7 +49,7 @@ def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
     """Whether it tells how many expired of groups that it does not name, this one perhaps among them."""
     if event.group is not None or event.groups or not event.count:
         return False
-    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.said_of_it_by_brokers}
+    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.coordinator_events}
     broker, partition = event.speaker.broker, event.speaker.offsets_partition
     return any(b == broker and (partition is None or p is None or p == partition) for b, p in places)
 
@@ -93,7 +93,7 @@ CAUSE = Cause(
     remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
     usual="fault",
     propose=propose,
-    told_by=(OffsetsExpired,),
+    evidence_types=(OffsetsExpired,),
     signs=(speaks_for(EXPIRED, DECISIVE + WEAK),),
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),

@@ -28,7 +28,7 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(speaks_for(REFUSED, DECISIVE), speaks_for(TOO_FEW, WEAK)),
-    brings=(
+    implies=(
         "coordinator-failover",
         "network-partition",
         "process-pause",

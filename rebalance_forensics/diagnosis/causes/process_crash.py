@@ -61,7 +61,7 @@ CAUSE = Cause(
         speaks_against(returns.return_left_out, WEAK),
         speaks_against(returns.logs_end_at_once, WEAK),
     ),
-    brings=("rebalance-straggler", "scale-out", "startup"),
+    implies=("rebalance-straggler", "scale-out", "startup"),
     lookalikes=("process-pause", "network-partition", "slow-processing", "scale-in"),
     settings=("session.timeout.ms",),
     kips=("KIP-62", "KIP-345"),

@@ -51,7 +51,7 @@ CAUSE = Cause(
         speaks_against(threads.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
-    brings=("rebalance-straggler", "startup"),
+    implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),
     settings=("session.timeout.ms", "heartbeat.interval.ms"),
     kips=("KIP-62", "KIP-735"),

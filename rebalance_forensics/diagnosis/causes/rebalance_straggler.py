@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.advice.poll_loops import allow_slower_rejoins, poll_at_last, poll_during_rebalances
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.hearings import Hearing, hearings
 from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier, allowed_ms, long_barriers
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalance_notices import RebalanceNotice, rebalance_notices
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -196,9 +196,9 @@ def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     return OpenBarrier(tuple(heard), tuple(lines), tuple(waiting), is_one)
 
 
-def _heard_in_vain(timeline: Timeline, participant: Participant) -> Hearing | None:
+def _heard_in_vain(timeline: Timeline, participant: Participant) -> RebalanceNotice | None:
     """What it was told since it last took a step of its own; None if it is gone."""
-    last = next(iter([*hearings(timeline, participant)][-1:]), None)
+    last = next(iter([*rebalance_notices(timeline, participant)][-1:]), None)
     if last is None or last.ended_by is not None:
         return None
     gone = timeline.departures.of(participant).any_between(last.began_at, timeline.last)
@@ -207,17 +207,17 @@ def _heard_in_vain(timeline: Timeline, participant: Participant) -> Hearing | No
 
 def _waits(timeline: Timeline, participant: Participant, since: int) -> Event | None:
     """Its JoinGroup without an answer, sent when the other one first heard of the rebalance."""
-    last = timeline.said_by(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
+    last = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
     return last if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= all_have_heard_ms(timeline) else None
 
 
-def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[Hearing]:
+def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[RebalanceNotice]:
     """Each of them that none of the long barriers tells already."""
     if timeline.kind != "consumer":
         return
     told = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
     for participant in timeline.participants.everybody:
-        for one in hearings(timeline, participant):
+        for one in rebalance_notices(timeline, participant):
             if not one.ended_with_a_join or one.lasted_ms <= allowed_ms(timeline) or not one.is_one_rebalance(timeline):
                 continue
             if any(topics.kept_busy(participant, one.began_at, one.ended_at) for topics in vanished_topics(timeline)):
@@ -277,7 +277,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         severity="warning",
         onset=barrier.rebalance.started_at,
         explains=(barrier.rebalance,),
-        brings=(*barrier.removed, *barrier.began_by),
+        implies=(*barrier.removed, *barrier.began_by),
         narrative=(
             f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for {them} to rejoin."
         ),
@@ -308,7 +308,7 @@ def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> H
         severity="warning",
         onset=min([*(r.started_at for r in missed.rebalances), time_of(lines[0])]),
         explains=(*missed.departures, *missed.rebalances),
-        brings=tuple(returns),
+        implies=tuple(returns),
         narrative=_timeouts_in_words(timeline, missed, ", ".join(c.name for c in culprits), timeout_ms),
         advice=(
             allow_slower_rejoins(timeline, timeout_ms, missed.needed_ms(timeline))
@@ -334,7 +334,7 @@ def _timeouts_in_words(timeline: Timeline, missed: RebalanceTimeouts, who: str, 
     return f"{who} did not {late} {timeout}, {times(len(lines))}{span(lines)}: {removed} removed{back}."
 
 
-def about_late_join(timeline: Timeline, late: Hearing) -> Hypothesis:
+def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     """Its own log shows how long it let a rebalance wait; whoever else was in the group waited for it."""
     culprits, rebalances = each_culprit((late.participant,)), late.joined(timeline)
     lasted_ms = timeline.measured(late.lasted_ms)
@@ -371,7 +371,7 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         severity="warning",
         onset=barrier.began_at,
         ongoing=True,
-        brings=(*rebalances, *barrier.arrivals(timeline)),
+        implies=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
             f"{', '.join(c.name for c in culprits)} {has} known of the rebalance{lasting(open_ms)} "
             f"and {has} not rejoined; {wait}."
@@ -411,7 +411,7 @@ CAUSE = Cause(
         speaks_against(barriers.coordinator_out_of_reach, DECISIVE),
         speaks_against(barriers.coordinator_moved_meanwhile, DECISIVE),
     ),
-    brings=("scale-out", "subscription-change", "unstable-leader"),
+    implies=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),
     settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms", "group.protocol"),
     kips=("KIP-62", "KIP-848"),

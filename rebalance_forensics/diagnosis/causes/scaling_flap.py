@@ -32,7 +32,7 @@ CAUSE = Cause(
         speaks_for(closes.shutdown_logged, WEAK),
         speaks_against(closes.error_before_close, STRONG, absent=STRONG),
     ),
-    brings=("member-left", "scale-in", "scale-out", "rolling-restart"),
+    implies=("member-left", "scale-in", "scale-out", "rolling-restart"),
     lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),
     settings=("session.timeout.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),

@@ -184,7 +184,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants=found.members,
         severity="info" if found.by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
-        brings=with_rebalances(timeline, moves),
+        implies=with_rebalances(timeline, moves),
         narrative=share_a_group_id([a.name for a in found.members], by_names_alone=found.by_names_alone),
         advice=separate_group_ids(len(found.members), len(moves)),
     )
@@ -201,7 +201,7 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(speaks_for(NO_TOPIC_IN_COMMON, DECISIVE), speaks_for(UNLIKE_NAMES, WEAK)),
-    brings=("scale-out", "startup", "scaling-flap", "subscription-change"),
+    implies=("scale-out", "startup", "scaling-flap", "subscription-change"),
     lookalikes=("subscription-change", "scale-out"),
     settings=("group.id", "partition.assignment.strategy"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
@@ -37,7 +37,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
         circumstances=(emptied,) if emptied is not None else (),
         culprits=(the_group(timeline, participants),),
         severity="info",
-        brings=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
+        implies=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
         explains=facts,
         participants=participants,
         absences=tuple(group),
@@ -63,11 +63,11 @@ def _narrative(
 ) -> str:
     if alone:
         went = counted_members(timeline, participants, one="One ")
-        left = "closed and left" if left_unheard(timeline, group) else "shut down cleanly"
+        left = "closed and left" if left_without_client_log(timeline, group) else "shut down cleanly"
         return f"{went} {left}; the logs do not show whether it was the last."
     went = counted_members(timeline, participants, one="")
     silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
-    if left_unheard(timeline, group):
+    if left_without_client_log(timeline, group):
         logs = "its own log" if len(participants) == 1 else "their own logs"
         return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
     return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
@@ -99,7 +99,7 @@ CAUSE = Cause(
         speaks_against(closes.error_before_close, STRONG),
         speaks_against(closes.why_unheard, STRONG + WEAK),
     ),
-    brings=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
+    implies=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),
     settings=("offsets.retention.minutes",),
 )

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import POLL_SLACK_MS
 
 
-def made_beside(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
+def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
     """The member that the same process had join while the one that goes was still in; None where there is none.
 
     Several threads of one client id live side by side, too: they join together, or go on being polled for longer than
@@ -47,7 +47,7 @@ MANY = 3
 
 def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     """Its poll timeout expired, or may have expired, once or again and again."""
-    beside = [a for away in slow.absences if (a := made_beside(timeline, away, slow.limit_ms or 0)) is not None]
+    beside = [a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None]
     unclosed = len(beside) == len(slow.absences)
     gone = [d for a in slow.absences for d in a.departures]
     waited = waited_for(timeline, gone)
@@ -57,7 +57,7 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         slow.absences,
         because=slow.lines,
         circumstances=[*(e for a in beside for e in a.events[:1]), *(waited.lines if waited is not None else ())],
-        brings=[*missed_between(timeline, slow.absences), *beside],
+        implies=[*missed_between(timeline, slow.absences), *beside],
         answers=shown_by(slow) | _by_chance(waited, len(gone)),
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
@@ -114,7 +114,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
     ),
-    brings=(
+    implies=(
         *("rebalance-straggler", "member-left", "scaling-flap", "startup"),
         *("unstable-leader", "scale-out", "scale-in"),
     ),

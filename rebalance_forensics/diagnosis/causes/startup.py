@@ -97,7 +97,7 @@ def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Even
         return None
     if timeline.has_coordinator_log:
         return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
-    told = (timeline.said_by(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
+    told = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
     joins = [e for e in told if isinstance(e, JoinSucceeded)]
     assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
     return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
@@ -140,7 +140,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             because=tuple(e for a in run for e in a.events[:2]),
             culprits=(the_group(timeline, participants),),
             severity="info",
-            brings=(*run, *rebalances),
+            implies=(*run, *rebalances),
             explains=tuple(run),
             participants=participants,
             answers={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
@@ -165,7 +165,7 @@ CAUSE = Cause(
         speaks_for(FROM_EMPTY, DECISIVE),
         speaks_for(PERHAPS_EMPTY, WEAK),
     ),
-    brings=("scale-out",),
+    implies=("scale-out",),
     lookalikes=("scale-out",),
     settings=("group.initial.rebalance.delay.ms",),
     kips=("KIP-134", "KIP-394"),

@@ -41,7 +41,7 @@ CAUSE = Cause(
         speaks_against(connections.disconnects, STRONG),
         speaks_against(connections.gave_up_unasked, STRONG),
     ),
-    brings=("process-crash", "rebalance-straggler"),
+    implies=("process-crash", "rebalance-straggler"),
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
     settings=("group.instance.id", "session.timeout.ms", "group.max.session.timeout.ms"),
     kips=("KIP-345",),

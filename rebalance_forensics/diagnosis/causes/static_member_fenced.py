@@ -29,7 +29,7 @@ CAUSE = Cause(
     "configuration.",
     usual="fault",
     propose=propose,
-    told_by=FENCING,
+    evidence_types=FENCING,
     signs=(
         speaks_for(FENCED, STRONG + WEAK),
         speaks_for(BOTH_SEEN, STRONG),
@@ -37,7 +37,7 @@ CAUSE = Cause(
         speaks_against(ONCE, WEAK),
         speaks_against(HOLDER_UNHEARD, STRONG),
     ),
-    brings=(
+    implies=(
         "static-member-restart",
         "scaling-flap",
         "member-left",

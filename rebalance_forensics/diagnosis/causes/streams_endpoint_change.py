@@ -36,9 +36,9 @@ CAUSE = Cause(
     remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
     usual="planned",
     propose=propose,
-    told_by=ASKING,
+    evidence_types=ASKING,
     signs=(speaks_for(NEW_ENDPOINT, DECISIVE + WEAK), speaks_for(ASKED_ON_RETURN, STRONG)),
-    brings=(
+    implies=(
         *("static-member-restart", "static-member-expired", "rolling-restart", "member-left"),
         *("scale-out", "process-crash"),
     ),

@@ -97,14 +97,14 @@ CAUSE = Cause(
     remedy="Fix the exception or create the topics; restart all instances.",
     usual="fault",
     propose=propose,
-    told_by=ends.ENDING,
+    evidence_types=ends.ENDING,
     signs=(
         speaks_for(SHUTDOWN_REQUESTED, DECISIVE + WEAK),
         speaks_for(REJOINED_TO_SHUT_DOWN, DECISIVE),
         speaks_for(SOURCE_TOPICS_NAMED, DECISIVE + WEAK),
         speaks_for(TOPICS_MISSED_AT_THE_END, DECISIVE),
     ),
-    brings=(
+    implies=(
         "shutdown",
         "scale-in",
         "member-left",

@@ -53,7 +53,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=(change.participant,),
             severity="info",
             onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
-            brings=(*change.facts, *rebalances),
+            implies=(*change.facts, *rebalances),
             explains=change.facts or rebalances,
             narrative=f"{culprits[0].name} {change.in_words}.",
         )
@@ -68,7 +68,7 @@ CAUSE = Cause(
     remedy="Change the subscription of all members together, in one deployment.",
     usual="planned",
     propose=propose,
-    told_by=SUBSCRIBING,
+    evidence_types=SUBSCRIBING,
     signs=(
         speaks_for(REASON_LOGGED, DECISIVE + WEAK),
         speaks_for(PERHAPS_A_PATTERN, WEAK),

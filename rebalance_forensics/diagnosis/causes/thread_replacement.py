@@ -32,7 +32,7 @@ CAUSE = Cause(
         speaks_for(shows.SUCCESSOR_ADDED, DECISIVE),
         speaks_for(shows.THREADS_SWAPPED, STRONG),
     ),
-    brings=(
+    implies=(
         "scaling-flap",
         "member-left",
         "scale-out",

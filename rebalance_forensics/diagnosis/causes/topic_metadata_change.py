@@ -37,7 +37,7 @@ CAUSE = Cause(
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",
     propose=propose,
-    told_by=(*CHANGING, *REFUSING, *WAITING),
+    evidence_types=(*CHANGING, *REFUSING, *WAITING),
     signs=(
         speaks_for(metadata.CHANGE_LOGGED, DECISIVE + WEAK),
         speaks_for(metadata.DELETION_LOGGED, DECISIVE + WEAK),
@@ -53,7 +53,7 @@ CAUSE = Cause(
         speaks_against(metadata.NOT_SHOWN, WEAK),
         speaks_against(rejoins.subscription_logged, STRONG + WEAK),
     ),
-    brings=("slow-processing", "rebalance-straggler"),
+    implies=("slow-processing", "rebalance-straggler"),
     lookalikes=("subscription-change", "enforced-rebalance"),
     settings=("metadata.max.age.ms",),
 )

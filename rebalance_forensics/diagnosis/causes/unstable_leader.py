@@ -66,7 +66,7 @@ def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bo
     leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
     if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
         return False
-    return generation.generation not in timeline.remembered(_follow_ups)
+    return generation.generation not in timeline.cached(_follow_ups)
 
 
 def _same_members(before: Generation, generation: Generation) -> bool:
@@ -77,7 +77,7 @@ def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> 
     """Whether the coordinator counted as many in the very next generation, and nobody is named in either."""
     if before.members or generation.members or generation.generation != before.generation + 1:
         return False
-    counts = timeline.remembered(_counts)
+    counts = timeline.cached(_counts)
     count = counts.get(generation.generation)
     return count is not None and count == counts.get(before.generation)
 

@@ -30,7 +30,7 @@ CAUSE = Cause(
     usual="planned",
     propose=propose,
     signs=(speaks_for(departures.unsubscribe_logged, DECISIVE + WEAK),),
-    brings=("member-left", "scaling-flap"),
+    implies=("member-left", "scaling-flap"),
     lookalikes=("member-left", "scale-in"),
     kips=("KIP-800",),
 )

@@ -27,19 +27,19 @@ class Outcome:
     """Those for the same facts that a sign rules out."""
 
 
-def contest(weighed: Iterable[Weighed], brings: Brings) -> Outcome:
+def contest(weighed: Iterable[Weighed], implies: Brings) -> Outcome:
     """Let the hypotheses compete for the facts, the best first, none before those it may follow from."""
     every = sorted(weighed, key=_best_first)
     # At less than even odds against chance a hypothesis does not stand by itself; it may still be a rival.
     possible = [w for w in every if w.contradiction is None and w.odds >= 0]
     outcome = Outcome()
-    for one in _in_turn(possible, brings):
-        _decide(one, outcome, brings)
+    for one in _in_turn(possible, implies):
+        _decide(one, outcome, implies)
     for one in every:
         if one.contradiction is not None or one.odds < 0:
             beside = outcome.contradicted if one.contradiction is not None else outcome.rivals
             for winner in _winners(one, outcome):
-                if winner.cause != one.cause and one.cause not in brings[winner.cause]:
+                if winner.cause != one.cause and one.cause not in implies[winner.cause]:
                     beside[winner].append(one)
     return outcome
 
@@ -50,7 +50,7 @@ def _best_first(one: Weighed) -> tuple[object, ...]:
     return -one.odds, -len(hypothesis.explains), hypothesis.started_at(), one.cause, names
 
 
-def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterator[Weighed]:
+def _in_turn(possible: Sequence[Weighed], implies: Brings) -> Iterator[Weighed]:
     """The best first; a hypothesis that may be the consequence of another waits for it."""
     accounting: dict[str, list[Weighed]] = defaultdict(list)
     for one in possible:
@@ -58,11 +58,11 @@ def _in_turn(possible: Sequence[Weighed], brings: Brings) -> Iterator[Weighed]:
             accounting[fact.id].append(one)
     done: set[int] = set()
     for one in possible:
-        yield from _with_what_brings_it(one, accounting, brings, done)
+        yield from _with_what_brings_it(one, accounting, implies, done)
 
 
 def _with_what_brings_it(
-    one: Weighed, accounting: Mapping[str, Sequence[Weighed]], brings: Brings, done: set[int]
+    one: Weighed, accounting: Mapping[str, Sequence[Weighed]], implies: Brings, done: set[int]
 ) -> Iterator[Weighed]:
     """A hypothesis behind those that it may follow from, unless its turn was before."""
     if id(one) in done:
@@ -72,27 +72,27 @@ def _with_what_brings_it(
     deeper: dict[int, Weighed] = {}
     for fact in _core(one):
         for other in accounting[fact.id]:
-            if cause in brings[other.cause] and other.odds >= odds:
+            if cause in implies[other.cause] and other.odds >= odds:
                 deeper[id(other)] = other
     for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
-        yield from _with_what_brings_it(other, accounting, brings, done)
+        yield from _with_what_brings_it(other, accounting, implies, done)
     yield one
 
 
 def _core(one: Weighed) -> tuple[Fact, ...]:
-    return one.hypothesis.explains or one.hypothesis.brings
+    return one.hypothesis.explains or one.hypothesis.implies
 
 
-def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
+def _decide(one: Weighed, outcome: Outcome, implies: Brings) -> None:
     core = _core(one)
-    beside = _stands_beside(one, outcome, brings)
+    beside = _stands_beside(one, outcome, implies)
     if core and all(fact.id in outcome.explains for fact in core) and not beside:
         winners = _winners(one, outcome)
-        if not any(one.cause == w.cause or one.cause in brings[w.cause] for w in winners):
+        if not any(one.cause == w.cause or one.cause in implies[w.cause] for w in winners):
             for winner in winners:
                 outcome.rivals[winner].append(one)
         return
-    deeper = _follows_from(one, outcome, brings)
+    deeper = _follows_from(one, outcome, implies)
     if beside:
         outcome.explains |= {fact.id: deeper or one for fact in one.hypothesis.explains}
     for fact in one.hypothesis.accounts_for:
@@ -101,7 +101,7 @@ def _decide(one: Weighed, outcome: Outcome, brings: Brings) -> None:
         outcome.standing.append(one)
 
 
-def _stands_beside(one: Weighed, outcome: Outcome, brings: Brings) -> bool:
+def _stands_beside(one: Weighed, outcome: Outcome, implies: Brings) -> bool:
     """Whether it is a fault in rebalances that something else began, and does not follow from that.
 
     What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
@@ -109,13 +109,13 @@ def _stands_beside(one: Weighed, outcome: Outcome, brings: Brings) -> bool:
     """
     if one.hypothesis.severity == "info" or one.odds <= 0 or not one.hypothesis.explains:
         return False
-    return all(_only_brought(fact, one, outcome, brings) for fact in one.hypothesis.explains)
+    return all(_only_brought(fact, one, outcome, implies) for fact in one.hypothesis.explains)
 
 
-def _only_brought(fact: Fact, one: Weighed, outcome: Outcome, brings: Brings) -> bool:
+def _only_brought(fact: Fact, one: Weighed, outcome: Outcome, implies: Brings) -> bool:
     """Whether this is a rebalance that what explains it only brought along, and explains other facts."""
     winner = outcome.explains.get(fact.id)
-    if winner is None or not isinstance(fact, Rebalance) or one.cause in brings[winner.cause]:
+    if winner is None or not isinstance(fact, Rebalance) or one.cause in implies[winner.cause]:
         return False
     explained = {other.id for other in winner.hypothesis.explains}
     if not explained or fact.id in explained:
@@ -123,13 +123,13 @@ def _only_brought(fact: Fact, one: Weighed, outcome: Outcome, brings: Brings) ->
     return winner.hypothesis.severity == "info" or one.odds >= DECISIVE
 
 
-def _follows_from(one: Weighed, outcome: Outcome, brings: Brings) -> Weighed | None:
+def _follows_from(one: Weighed, outcome: Outcome, implies: Brings) -> Weighed | None:
     """The hypothesis about the same culprits that brings this one about and explains most of its facts.
 
     The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
     """
     core = _core(one)
-    bringing = [w for f in core if (w := outcome.explains.get(f.id)) and one.cause in brings[w.cause]]
+    bringing = [w for f in core if (w := outcome.explains.get(f.id)) and one.cause in implies[w.cause]]
     if not bringing:
         return None
     found = Counter(bringing)
@@ -147,7 +147,7 @@ def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:
 
 def consequences_of(direct: Mapping[str, Iterable[str]]) -> Brings:
     """What each cause declares; two causes that bring each other about are refused."""
-    found = {cause: frozenset(brings) for cause, brings in direct.items()}
+    found = {cause: frozenset(implies) for cause, implies in direct.items()}
     mutual = sorted(f"{a} and {b}" for a, bs in found.items() for b in bs if a < b and a in found.get(b, ()))
     if mutual:
         raise ValueError(f"causes bring each other about: {', '.join(mutual)}")

@@ -26,7 +26,7 @@ def all_causes() -> dict[str, Cause]:
 @cache
 def consequences() -> Brings:
     """What follows from each cause."""
-    return consequences_of({name: cause.brings for name, cause in all_causes().items()})
+    return consequences_of({name: cause.implies for name, cause in all_causes().items()})
 
 
 def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
@@ -36,7 +36,7 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
     """
     found, broken = [], {}
     for name, cause in all_causes().items():
-        if cause.told_by and not timeline.shows_any(cause.told_by):
+        if cause.evidence_types and not timeline.shows_any(cause.evidence_types):
             continue
         try:
             found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]

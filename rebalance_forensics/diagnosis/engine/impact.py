@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.timeline.coverage import HeardLog
+from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan, MemberTime, Ownership, member_time_of, ownership_of
-from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
@@ -124,7 +124,7 @@ def _impact_of(
 ) -> Impact:
     until = ended + AFTERMATH_MS
     pauses = timeline.pauses.touching(started, until)
-    told = bool(pauses) or bool(timeline.remembered(_telling_of_pauses).places_touching(started, until))
+    told = bool(pauses) or bool(timeline.cached(_telling_of_pauses).places_touching(started, until))
     members = len({p.client_id or p.member_id for p in pauses}) if told else None
     partitions = len({x for p in pauses for x in p.partitions}) if told else None
     if not is_timed(started):
@@ -192,10 +192,10 @@ def _stopped(
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
 
-def _telling_of_pauses(timeline: Timeline) -> Lasting[HeardLog]:
+def _telling_of_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
     """The clients' logs that would show a pause: only the member says that it gave partitions up."""
     logs = (log for one in timeline.participants.everybody for log in timeline.coverage.of(one) if log.detailed)
-    return Lasting(logs, attrgetter("begin"), attrgetter("end"))
+    return IntervalIndex(logs, attrgetter("begin"), attrgetter("end"))
 
 
 def _concerned(by_partition: Mapping[str, int]) -> int:

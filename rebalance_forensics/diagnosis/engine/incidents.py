@@ -144,7 +144,7 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     return tuple(found[name] for name in sorted(found))
 
 
-Told = tuple[Incident, Sequence[UnreadSpan]]
+IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
 """An incident, and the spans without a reader that are its own."""
 SURE = 0.9
 """From here on an incident asks for no further log."""
@@ -241,7 +241,7 @@ def _hashed(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
 
-def with_ids_of_their_own(found: Iterable[Told]) -> Iterator[Told]:
+def with_ids_of_their_own(found: Iterable[IncidentAndUnread]) -> Iterator[IncidentAndUnread]:
     """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them.
 
     Each comes with the spans that it left unread, oldest incident first.

@@ -13,7 +13,7 @@ Choices = dict[str, Weighed]
 """Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them."""
 
 
-def told_as_one(outcome: Outcome, quiet_ms: int) -> None:
+def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
     """Let the same culprit's losses have one cause where one could explain them all (contract: one incident).
 
     From brokers alone a process that crashes in a loop looks like a pause each time it comes back, and like a crash

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
-from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
+from rebalance_forensics.diagnosis.episodes.members.client_only_losses import (
     REFUSED_SETTINGS,
     brokers_out_of_reach,
     coordinators_lost,
@@ -21,8 +21,8 @@ from rebalance_forensics.diagnosis.episodes.members.lone_losses import (
 )
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import topics_gained, unnumbered_rebalances
-from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_out, why_forced

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.windows import SETTLED_MS, START_UP_BARRIER_MS
 
@@ -22,7 +22,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
-    facts = InTime((fact for fact in unordered if fact.id in explained), fact_at)
+    facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
     explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
     found: Assigned = {}
     since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
@@ -51,7 +51,7 @@ def _begins_something(
     return any(of[explained[f.id]] is not last for f in mine)
 
 
-def _facts_of(rebalance: Rebalance, facts: InTime[Fact], since: int) -> list[Fact]:
+def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:
     until = (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
     begin = min(since, rebalance.started_at) if since else rebalance.started_at - START_UP_BARRIER_MS
     return facts.between(begin - SETTLED_MS + 1, until)

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan, member_time_of, ownership_of
-from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import AFTERMATH_MS
 
 _MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
@@ -50,7 +50,7 @@ def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping
 
 
 def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
-    known = Lasting(extents, attrgetter("started_at"), lambda one: one.ended_at + AFTERMATH_MS)
+    known = IntervalIndex(extents, attrgetter("started_at"), lambda one: one.ended_at + AFTERMATH_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
         until = span.ended_at if span.ended_at is not None else end
@@ -60,7 +60,7 @@ def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapp
     return found
 
 
-def _of(span: UnreadSpan | MemberSpan, until: int, known: Lasting[Extent]) -> Extent | None:
+def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent]) -> Extent | None:
     """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
     begin = span.from_earliest if span.from_earliest is not None else span.started_at
     # Whoever waits for a rebalance waits for what holds it up, which may begin later.

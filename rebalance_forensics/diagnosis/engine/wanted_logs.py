@@ -74,7 +74,7 @@ def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     mine = verdict.hypothesis.participants
     yield from (client_log(one, begin, end) for one in mine)
     yield coordinator_log(begin, end)
-    yield from (client_log(one, begin, end) for one in timeline.remembered(_members_by_name) if one not in mine)
+    yield from (client_log(one, begin, end) for one in timeline.cached(_members_by_name) if one not in mine)
     session, last = session_timeout_ms(timeline), timeline.coverage.end
     if begin - timeline.first < session:
         yield earlier_logs(begin - session, begin)
@@ -92,7 +92,7 @@ def _is_at_hand(timeline: Timeline, need: Need) -> bool:
         return False
     if need.of_the_coordinator:
         return bool(covering(timeline.coverage.brokers, need.begin, need.end))
-    participant = timeline.remembered(_everybody_by_name).get(need.who) if need.who else None
+    participant = timeline.cached(_everybody_by_name).get(need.who) if need.who else None
     return participant is not None and bool(covering(timeline.coverage.of(participant), need.begin, need.end))
 
 

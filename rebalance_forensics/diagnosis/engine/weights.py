@@ -59,7 +59,7 @@ def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
     """What the signs of a hypothesis are asked about: the same as of others that are about the same."""
     begin, end = hypothesis.spans()
     question = subject_key(hypothesis.participants, hypothesis.absences, hypothesis.explains, begin, end)
-    return timeline.once(question, lambda: hypothesis.subject(begin, end))
+    return timeline.cached_as(question, lambda: hypothesis.subject(begin, end))
 
 
 def answered(

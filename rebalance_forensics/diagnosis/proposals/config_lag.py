@@ -158,5 +158,5 @@ def timed_out(lag: ConfigLag) -> bool:
 def _goes_on(timeline: Timeline, lag: ConfigLag) -> bool:
     """Whether the logs end in the midst of it: nobody behind was given an assignment that it could take up."""
     last = max(map(time_of, lag.lines))
-    given = timeline.own.telling(WorkerAssigned).between(last + 1, timeline.last)
+    given = timeline.own.of_type(WorkerAssigned).between(last + 1, timeline.last)
     return timeline.last - last < STILL_OPEN_MS and all(e.error for e in given)

@@ -72,7 +72,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         if planned or shown is REFUSED_A_STARTER or told_to_stop(chain, facts) or whole_cluster_stopped(timeline, chain)
         else "warning",
         onset=chain[0].at,
-        brings=facts,
+        implies=facts,
         narrative=f"{_capital(_named(names, shown))} {told}{_GAVE_UP.get(fault, '')}.",
         advice=repair_broker(fault)
         if fault is not None
@@ -143,7 +143,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         answers={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
         severity="critical",
         onset=outage.begin,
-        brings=(*moves, *rebalances_in_outage(timeline, outage)),
+        implies=(*moves, *rebalances_in_outage(timeline, outage)),
         narrative=f"{_what_failed(outage)}{gone}",
         advice=replicate_offsets(outage.refused),
     )

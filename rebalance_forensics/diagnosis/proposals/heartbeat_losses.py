@@ -32,7 +32,7 @@ def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arriva
         narrative=stopped_without_leaving(timeline, absence, newcomers),
         severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
         own=(*((died,) if died is not None else ()), *last_line(timeline, absence)),
-        brings=newcomers,
+        implies=newcomers,
         advice=after_crash(timeline, absence),
     )
 

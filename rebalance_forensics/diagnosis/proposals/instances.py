@@ -86,7 +86,7 @@ def about_followed_return(timeline: Timeline, followed: FollowedReturn) -> Hypot
         culprits=culprits,
         severity="info",
         onset=followed.returns[0].at,
-        brings=followed.arrivals(timeline),
+        implies=followed.arrivals(timeline),
         explains=(*followed.returns, request, *followed.rebalances),
         participants=followed.participants,
         answers={NEW_ENDPOINT: Unobservable(unseen), ASKED_ON_RETURN: Present(followed.lines)},

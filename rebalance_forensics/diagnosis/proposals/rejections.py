@@ -61,7 +61,7 @@ def about_rejection(
         answers={REJECTED: Present(distinct_events(rejection.events))},
         participants=(rejection.participant,),
         severity="warning",
-        brings=with_rebalances(timeline, rejection.facts(timeline)),
+        implies=with_rebalances(timeline, rejection.facts(timeline)),
         narrative=narrative.replace("{who}", culprits[0].name),
         advice=advice,
     )
@@ -81,7 +81,7 @@ def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
         answers={MIGRATION_REFUSED: Present(mixture.lines)},
         participants=whose,
         severity="warning",
-        brings=with_rebalances(timeline, facts),
+        implies=with_rebalances(timeline, facts),
         narrative=(
             f"{who} {joins} with the {mixture.joined_with} protocol, the group uses the {group} one, "
             f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
@@ -103,7 +103,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
         answers={DENIED: Present(distinct_events(events))},
         participants=(participant,),
         severity="critical" if is_out(timeline, participant, last) else "warning",
-        brings=with_rebalances(timeline, moves),
+        implies=with_rebalances(timeline, moves),
         struck_at=first,
         narrative=f"{culprits[0].name} is not authorized{f' to access {what}' if what else f': {words}'}.",
         advice=grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}"),
@@ -123,7 +123,7 @@ def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hy
         answers={DENIED: Present(denials.events[:MOST_DENIALS])},
         participants=denials.lost,
         severity="critical" if out else "warning",
-        brings=with_rebalances(timeline, moves),
+        implies=with_rebalances(timeline, moves),
         struck_at=first,
         narrative=f"The brokers denied {' and '.join(denials.principals)} {denied}.",
         advice=grant_access(what, f"{times(number)}{span(denials.events) if number > 1 else ''}"),
@@ -147,7 +147,7 @@ def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis
         participants=denials.participants,
         severity="critical" if out else "warning",
         explains=gone,
-        brings=with_rebalances(timeline, moves),
+        implies=with_rebalances(timeline, moves),
         struck_at=time_of(lines[0]),
         narrative=f"The brokers denied {who} READ on {what}, and all members left at once.",
         advice=grant_access(what, f"{times(occurrences(lines))}{span(lines) if len(lines) > 1 else ''}"),
@@ -171,7 +171,7 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
         participants=tuple(fence.participants),
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
         onset=fence.begin,
-        brings=with_rebalances(timeline, facts),
+        implies=with_rebalances(timeline, facts),
         narrative=_how_fenced(fence, same),
         advice=unique_instance_ids(fence),
     )

@@ -32,7 +32,7 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
         because=walk.lines,
         culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
         severity="info",
-        brings=[a for r in walk.restarts for a in r.arrivals],
+        implies=[a for r in walk.restarts for a in r.arrivals],
         answers=shown_by(walk),
         narrative=(
             f"{len(walk.participants)} {who} were restarted one after another{new_names}"
@@ -48,8 +48,8 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
     times = sorted(event.at for event in walk.lines if event.at is not None)
     if not times:
         return ""
-    around = timeline.of(GroupConverted).between(times[0] - SETTLED_MS, times[-1] + SETTLED_MS)
-    known = [e for e in around if e.before and e.after]
+    ungrouped = timeline.of(GroupConverted).between(times[0] - SETTLED_MS, times[-1] + SETTLED_MS)
+    known = [e for e in ungrouped if e.before and e.after]
     return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
 
 
@@ -61,7 +61,7 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
         culprits=culprits_of(timeline, flapping.participants),
         answers={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
         severity="warning",
-        brings=flapping.arrivals,
+        implies=flapping.arrivals,
         narrative=_how_they_flap(flapping),
         advice=calm_the_autoscaler(flapping),
     )

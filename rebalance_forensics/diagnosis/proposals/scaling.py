@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
 from rebalance_forensics.diagnosis.episodes.members.counted_growth import Growth
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import taken_away
@@ -32,7 +32,7 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
         culprits=culprits_of(timeline, participants),
         answers={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
         severity="info",
-        brings=with_rebalances(timeline, arrivals),
+        implies=with_rebalances(timeline, arrivals),
         explains=tuple(arrivals),
         participants=participants,
         narrative=(
@@ -57,7 +57,7 @@ def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
 
 def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesis:
     """Members, or stream threads, went for good while others stayed."""
-    silent = all(a.stop is None and all(d.why in SILENT for d in a.departures) for a in absences)
+    silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
     by_hand = [taken_away(timeline, a) for a in absences]
     threads = [e.thread or "" for told in by_hand for e in told]
     return about_absences(

@@ -41,7 +41,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         severity="warning" if change.rebalances > STORM and shown else "info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
-        brings=(*change.facts, *touched(timeline, change.facts)),
+        implies=(*change.facts, *touched(timeline, change.facts)),
         narrative=_what_changed(change),
         advice=change_in_one_go(change) if change.sign is not metadata.NOT_SHOWN else (),
     )
@@ -74,7 +74,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         onset=begin,
         ongoing=vanished.still,
         explains=tuple(r for r in touched(timeline, asked) if r.started_at <= end),
-        brings=(*asked, *facts, *touched(timeline, [*asked, *facts])),
+        implies=(*asked, *facts, *touched(timeline, [*asked, *facts])),
         narrative=(
             f"{names} was deleted while members read it; {who} tried{lasting(timeline.measured(end - begin))} to "
             "commit its offsets and did not rejoin meanwhile."
@@ -115,7 +115,7 @@ def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothe
         answers={metadata.DELETION_LOGGED: Present(lines)},
         severity="critical",
         onset=begin,
-        brings=(
+        implies=(
             *timeline.rebalances.between(begin - ITS_REBALANCE_MS, end),
             *timeline.moves(begin, end + ITS_REBALANCE_MS),
         ),
@@ -133,7 +133,7 @@ def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
         answers={UNREADY: Present(tuple(unready.told))},
         severity="critical",
         onset=unready.begin,
-        brings=rebalances_without_topics(timeline, unready),
+        implies=rebalances_without_topics(timeline, unready),
         narrative=(
             f"The coordinator assigned no task{lasting(timeline.measured(unready.end - unready.begin))}: topics that "
             f"the application reads {wrong} ({', '.join(unready.topics)})."

@@ -68,7 +68,7 @@ class Witness:
         self._by_member = {m: a for a in timeline.participants.everybody for m in a.member_ids}
         self._parties: dict[int, frozenset[int]] = {}
         said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
-        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.around[-1:])], default=0)
+        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
 
     def tells_of(self, names: Iterable[str]) -> bool:
         """Whether there is any event of these types."""
@@ -84,7 +84,7 @@ class Witness:
         if brokers:
             return self._last_of_brokers >= until
         place = place_name(event)
-        return max(self.timeline.own.until.get(place, 0), self.timeline.around.until.get(place, 0)) >= until
+        return max(self.timeline.own.until.get(place, 0), self.timeline.ungrouped.until.get(place, 0)) >= until
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""
@@ -100,7 +100,7 @@ class Witness:
 
     def special(self, word: str) -> frozenset[Value]:
         """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""
-        return self.timeline.once(("special", word), lambda: self._special(word))
+        return self.timeline.cached_as(("special", word), lambda: self._special(word))
 
     def _special(self, word: str) -> frozenset[Value]:
         if word == "$group":

@@ -46,11 +46,11 @@ class Bug(Struct, frozen=True, kw_only=True):
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
     """The bugs that this finding shows, in the order of their numbers."""
-    suspects = [b for b in timeline.remembered(_suspects) if not b.causes or cause in b.causes]
+    suspects = [b for b in timeline.cached(_suspects) if not b.causes or cause in b.causes]
     times = [e.at for e in because if e.at is not None] if suspects else []
     if not times:
         return ()
-    releases, witness = timeline.remembered(releases_of), timeline.remembered(Witness)
+    releases, witness = timeline.cached(releases_of), timeline.cached(Witness)
     near = (min(times) - SIGNATURE_NEAR_MS, max(times) + SIGNATURE_NEAR_MS)
     found = []
     for bug in suspects:
@@ -63,7 +63,7 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
 
 def _suspects(timeline: Timeline) -> list[Bug]:
     """The bugs of releases that run here and that logs can prove."""
-    return _bugs_in(timeline.kind, timeline.remembered(releases_of).known())
+    return _bugs_in(timeline.kind, timeline.cached(releases_of).known())
 
 
 @lru_cache(maxsize=256)

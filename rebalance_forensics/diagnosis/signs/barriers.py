@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
+from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, HEARTBEAT, SESSION, known_session_ms
 from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS
 
@@ -34,7 +34,7 @@ def _barriers(subject: Subject) -> list[Rebalance]:
 
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
     begin, end = rebalance.started_at - SAME_REBALANCE_MS, barrier_end(rebalance) + SAME_REBALANCE_MS
-    return [d for d in timeline.departures.between(begin, end) if d.why in SILENT]
+    return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
@@ -92,8 +92,8 @@ def _heard_late(timeline: Timeline, rebalance: Rebalance, one: Participant) -> E
     begin, joined = rebalance.started_at, rebalance.joined_at.get(one)
     if joined is None:
         return None
-    told = timeline.said_by(one, JoinRequested, HeartbeatFailed).between(begin, joined)
-    heard = next((e for e in told if tells_of_a_rebalance(e)), None)
+    told = timeline.events_from(one, JoinRequested, HeartbeatFailed).between(begin, joined)
+    heard = next((e for e in told if is_rebalance_notice(e)), None)
     return heard if heard is not None and joined - time_of(heard) < time_of(heard) - begin else None
 
 
@@ -119,7 +119,9 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
 
 def _in_vain(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
-    said = timeline.said_by(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(begin, end)
+    said = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
+        begin, end
+    )
     asked = [e for e in said if isinstance(e, JoinFailed | SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
     lost = [e for e in said if isinstance(e, CoordinatorLost)]

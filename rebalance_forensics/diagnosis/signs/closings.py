@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.coverage import HeardLog
+from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
@@ -24,7 +24,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
     del timeline
     lines: list[Event] = []
     for absence in subject.absences:
-        told = [e for d in absence.departures if d.why not in SILENT for e in d.events]
+        told = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
         told += absence.stop.events if absence.stop is not None else []
         if not told:
             return Absent(lines=absence.told) if _evicted(absence) else Unobservable()
@@ -63,7 +63,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
     if lines:
         return Present(tuple(lines))
-    heard: list[HeardLog] = []
+    heard: list[CoveredLog] = []
     for absence in subject.absences:
         logs = [log for log in timeline.coverage.of(absence.participant) if log.begin <= absence.at]
         if not logs:
@@ -85,14 +85,14 @@ def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
 )
 def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """Whether nobody but the coordinator tells that they left: members that fail one by one look like a deployment."""
-    return Present() if left_unheard(timeline, subject.absences) else Absent()
+    return Present() if left_without_client_log(timeline, subject.absences) else Absent()
 
 
 @sign(present="its leave reason alone says that it closed, as it does after an error", absent="")
 def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a close is known by what the coordinator was told (KIP-800), which is the same for any close."""
     told = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
-    return Present(tuple(told)) if told and left_unheard(timeline, subject.absences) else Absent()
+    return Present(tuple(told)) if told and left_without_client_log(timeline, subject.absences) else Absent()
 
 
 @sign(
@@ -104,10 +104,10 @@ def thread_left(timeline: Timeline, subject: Subject) -> Answer:
 
     With CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
     """
-    if timeline.protocol not in ("classic", "unknown") or not left_unheard(timeline, subject.absences):
+    if timeline.protocol not in ("classic", "unknown") or not left_without_client_log(timeline, subject.absences):
         return Absent()
     failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
-    told = (e for a in subject.absences for d in a.departures if d.why not in SILENT for e in d.events[:1])
+    told = (e for a in subject.absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1])
     return Present(tuple(told)) if failed else Absent()
 
 
@@ -115,7 +115,7 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
     one = absence.participant
     if one.kind != "instance" or one.instance_ids:
         return False
-    left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in SILENT}
+    left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in UNANNOUNCED}
     return len(left) == 1 or len(left) < len(one.client_ids)
 
 
@@ -126,10 +126,10 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
 )
 def task_left(timeline: Timeline, subject: Subject) -> Answer:
     """WorkerSinkTask closes its consumer when the task throws; only brokers tell of this one, which see no reason."""
-    if len(subject.absences) != 1 or not left_unheard(timeline, subject.absences):
+    if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
         return Absent()
     away = subject.absences[0]
     tasks = [client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)]
-    told = tuple(e for d in away.departures if d.why not in SILENT for e in d.events[:1])
+    told = tuple(e for d in away.departures if d.why not in UNANNOUNCED for e in d.events[:1])
     stayed = isinstance(others_stayed.answer(timeline, subject), Present)
     return Present(told) if tasks and told and stayed else Absent()

@@ -88,8 +88,8 @@ def failed_requests(absence: Absence) -> list[Event]:
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
     """Whether it looked for its coordinator longer than a process that wakes up, and not as long as one cut off."""
-    lost = timeline.said_by(absence.participant, CoordinatorLost).between(absence.at - LOST_AT_THE_END_MS, until)
-    found = timeline.said_by(absence.participant, CoordinatorFound)
+    lost = timeline.events_from(absence.participant, CoordinatorLost).between(absence.at - LOST_AT_THE_END_MS, until)
+    found = timeline.events_from(absence.participant, CoordinatorFound)
     return any(not found.any_between(time_of(e), time_of(e) + IN_VAIN_MS) for e in lost)
 
 
@@ -100,7 +100,7 @@ def _not_reached(event: CoordinatorLost) -> bool:
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    said = timeline.said_by(absence.participant, NodeDisconnected, CoordinatorLost)
+    said = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost)
     if not said or absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
@@ -118,8 +118,8 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     # Without the coordinator's log the silence began at any time after the last generation it joined.
     expired = any(isinstance(e, MemberFailed) for e in absence.told)
     since = begin if expired else joined if joined is not None else absence.at
-    lost = timeline.said_by(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
-    again = timeline.said_by(absence.participant, CoordinatorFound)
+    lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
+    again = timeline.events_from(absence.participant, CoordinatorFound)
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
 
 
@@ -128,7 +128,7 @@ def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> boo
     attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
     if not attempts or attempts[-1] - attempts[0] < IN_VAIN_MS:
         return False
-    return not timeline.said_by(absence.participant, CoordinatorFound).any_between(attempts[0], attempts[-1])
+    return not timeline.events_from(absence.participant, CoordinatorFound).any_between(attempts[0], attempts[-1])
 
 
 def _kept_sending(lost: Sequence[Event]) -> bool:
@@ -140,7 +140,7 @@ def _kept_sending(lost: Sequence[Event]) -> bool:
 
 def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
     """When it joined the last generation before the group lost it, if its log shows that."""
-    joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
+    joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
     return joined.at if joined is not None else None
 
 
@@ -177,7 +177,7 @@ def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
 
 def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last answer to a member, and the one that said less than a session later that it was none."""
-    own = timeline.said_by(absence.participant, HeartbeatFailed)
+    own = timeline.events_from(absence.participant, HeartbeatFailed)
     if not own:
         return ()
     session = shown_session_ms(timeline) or LEAST_SESSION_MS

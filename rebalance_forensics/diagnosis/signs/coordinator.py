@@ -75,7 +75,7 @@ def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 
     One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
     """
-    for outage in timeline.once("offsets outages", lambda: list(outages(timeline))):
+    for outage in timeline.cached_as("offsets outages", lambda: list(outages(timeline))):
         if outage.begin - HAND_OVER_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
             return Present(outage.refused[:MOST_LINES])
     return Unobservable()

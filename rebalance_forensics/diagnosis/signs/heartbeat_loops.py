@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 )
 def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     """They have no separate thread for heartbeats: a slow handler and a pause look the same."""
-    if any(a.back_at is None and not timeline.said_by(a.participant, Event).first(a.at) for a in subject.absences):
+    if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
     told = shared_loop_lines(timeline, [a.participant for a in subject.absences])
     return Present(told) if told else Unobservable()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from itertools import islice
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.expulsions import (
     expelled_with,
     expulsion_told,
-    lost_unheard,
+    log_starts_after_expulsion,
     unassigned_when_lost,
 )
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
+    close_not_logged,
     is_static,
     lines_after,
+    log_ends_without_shutdown,
     may_be_cut_short,
-    may_close_unlogged,
-    only_its_log_breaks_off,
-    only_its_log_ends,
+    restart_without_shutdown,
 )
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -51,9 +51,9 @@ from rebalance_forensics.timeline.clients import (
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import is_bare_member_id, tells_processes_apart
+from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, names_no_member, was_refused
+from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, lacks_member_id, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
     LOST_AT_THE_END_MS,
@@ -75,10 +75,10 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
     for absence in subject.absences:
         told = absence.told
-        if unassigned_when_lost(timeline, absence) or lost_unheard(timeline, absence):
+        if unassigned_when_lost(timeline, absence) or log_starts_after_expulsion(timeline, absence):
             # Who does not sync in time is removed as well, who does not poll leaves; nothing says that it was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
-        if any(d.why not in SILENT for d in absence.departures):
+        if any(d.why not in UNANNOUNCED for d in absence.departures):
             return Absent(lines=told)
         if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
@@ -100,7 +100,7 @@ def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
 
 def log_continues(timeline: Timeline, absence: Absence) -> Answer:
     """Whether the log of one member goes on after the group lost it, without a start or a shutdown in between."""
-    return timeline.once(("log continues", absence), lambda: _continues(timeline, absence))
+    return timeline.cached_as(("log continues", absence), lambda: _continues(timeline, absence))
 
 
 def _continues(timeline: Timeline, absence: Absence) -> Answer:
@@ -112,7 +112,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
         # it still goes by the member id that only the process before can know, or a client that sends its heartbeats
         # between records is told that it is unknown.
-        alive = said_under_old_id(timeline, absence)
+        alive = events_with_former_id(timeline, absence)
         if not alive and shared_loop_line(timeline, participant) is not None:
             alive = _heartbeats_refused(timeline, absence)
         end = None
@@ -147,7 +147,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
 
 def _unknown_at_join(event: Event) -> bool:
     """A process that was started anew has no member id that the coordinator could not know."""
-    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not names_no_member(event)
+    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not lacks_member_id(event)
 
 
 @sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")
@@ -169,7 +169,7 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         if absence.start is not None:
             continue
-        told = [*said_under_old_id(timeline, absence)]
+        told = [*events_with_former_id(timeline, absence)]
         if absence.arrivals:
             gone = {d.member for d in absence.departures if d.member}
             # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
@@ -180,13 +180,13 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable()
 
 
-def said_under_old_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """What its own log says after the group lost it, under the member id that it had before."""
     until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
-    said = timeline.said_by(absence.participant, Event).between(absence.at + 1, until)
+    said = timeline.events_from(absence.participant, Event).between(absence.at + 1, until)
     if not said:
         return ()
-    gone = {d.member for d in absence.departures if d.member and tells_processes_apart(d.member)}
+    gone = {d.member for d in absence.departures if d.member and has_unique_suffix(d.member)}
     return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
 
 
@@ -246,8 +246,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
         session = session_timeout_ms(timeline)
         if shared_loop_line(timeline, absence.participant) is not None:
             session = shown_session_ms(timeline) or SHORTEST_SESSION_MS
-        joined = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded)
-        said = timeline.said_by(absence.participant, Event)
+        joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded)
+        said = timeline.events_from(absence.participant, Event)
         told = joined.between(absence.at - session, absence.at - 1)
         told = told or said.between(absence.at - 6 * session // 10, absence.at - session // 4)
         if told:
@@ -271,7 +271,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
             return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
         begin = absence.at - LOST_AT_THE_END_MS
-        told = timeline.said_by(absence.participant, CoordinatorLost).between(begin, until + SAME_REBALANCE_MS)
+        told = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + SAME_REBALANCE_MS)
         if told:
             return Present(tuple(told[:2]))
         logs = covering(timeline.coverage.of(absence.participant), begin, until)
@@ -300,21 +300,21 @@ def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="a consumer before 2.1 logs nothing when it closes, so a clean stop looks the same", absent="")
 def closes_without_a_line(timeline: Timeline, subject: Subject) -> Answer:
     """Where only the log of an old client ends, and no coordinator says how the member went."""
-    silent = any(may_close_unlogged(timeline, absence) for absence in subject.absences)
+    silent = any(close_not_logged(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 
 @sign(present="only its log ends, and some loggers stop before the consumer closes, as Log4j 2 does", absent="")
 def log_just_ends(timeline: Timeline, subject: Subject) -> Answer:
     """Where no coordinator says whether a session expired, a clean stop may look the same."""
-    silent = any(only_its_log_ends(timeline, absence) for absence in subject.absences)
+    silent = any(log_ends_without_shutdown(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 
 @sign(present="its log shows no close, but some loggers stop before the consumer closes, as Log4j 2 does", absent="")
 def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
     """Where no coordinator says whether a session expired, a clean restart may look the same."""
-    silent = any(only_its_log_breaks_off(timeline, absence) for absence in subject.absences)
+    silent = any(restart_without_shutdown(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 
@@ -330,7 +330,7 @@ def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
 )
 def lost_before_its_log(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the first that a member's log says of it is that its commits are refused."""
-    told = [lost_unheard(timeline, away) for away in subject.absences]
+    told = [log_starts_after_expulsion(timeline, away) for away in subject.absences]
     return Present(tuple(e for lines in told for e in lines)) if told and all(told) else Absent()
 
 

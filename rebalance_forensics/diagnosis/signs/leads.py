@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -78,7 +78,7 @@ def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
 
 def _moves_of_the_coordinator(timeline: Timeline, begin: int, end: int) -> Iterator[Event]:
     kinds = (CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded)
-    return (e for e in timeline.own.telling(*kinds).between(begin, end) if e.group == timeline.group)
+    return (e for e in timeline.own.of_type(*kinds).between(begin, end) if e.group == timeline.group)
 
 
 def _by_the_coordinator(timeline: Timeline, begin: int, end: int) -> Answer:

@@ -39,7 +39,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
-    replaced = timeline.remembered(_in_place_of_others)
+    replaced = timeline.cached(_in_place_of_others)
     if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
     if _began_just_before(timeline, arrivals[0].at):

@@ -48,7 +48,7 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
     """The members that did not leave for good with those who had gone by then."""
     over = last + one_shutdown_ms(timeline)
-    ends = timeline.remembered(_by_their_end)
+    ends = timeline.cached(_by_their_end)
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
 
 

@@ -32,7 +32,9 @@ from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_
 
 def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
-    wordless = timeline.once("ids of wordless rejoins", lambda: frozenset(r.id for r in wordless_rejoins(timeline)))
+    wordless = timeline.cached_as(
+        "ids of wordless rejoins", lambda: frozenset(r.id for r in wordless_rejoins(timeline))
+    )
     return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in wordless)
 
 
@@ -126,7 +128,7 @@ def follower_rejoined(timeline: Timeline, subject: Subject) -> Answer:
 def _leader(timeline: Timeline, generation: int | None) -> Participant | None:
     if generation is None:
         return None
-    return timeline.remembered(_leaders).get(generation)
+    return timeline.cached(_leaders).get(generation)
 
 
 def _leaders(timeline: Timeline) -> dict[int, Participant | None]:

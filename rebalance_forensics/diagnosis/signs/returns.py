@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
-from rebalance_forensics.diagnosis.episodes.rebalances.wordless_rebalances import is_wordless
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.signs.needs import later_logs
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS
 
@@ -57,15 +57,15 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
     """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
     for absence in subject.absences:
         since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
-        later = timeline.remembered(_wordless).first(since)
+        later = timeline.cached(_wordless).first(since)
         if absence.back_at is None and absence.start is None and not absence.participant.has_log and later is not None:
             return Present(tuple(later.events[:1]))
     return Absent()
 
 
-def _wordless(timeline: Timeline) -> InTime[Rebalance]:
+def _wordless(timeline: Timeline) -> TimeIndex[Rebalance]:
     """The rebalances for which no line gives a reason."""
-    return InTime(filter(is_wordless, timeline.rebalances), attrgetter("started_at"))
+    return TimeIndex(filter(is_wordless, timeline.rebalances), attrgetter("started_at"))
 
 
 @sign(present="it came back, and the logs do not show whether as the same process", absent="")
@@ -91,7 +91,7 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="it is a static member that was back within its session, as after any restart", absent="")
 def back_in_time(timeline: Timeline, subject: Subject) -> Answer:
     """Whether its group never missed it: a log that ends before the consumer closes shows no more than a death does."""
-    returns = timeline.remembered(_returns_in_time)
+    returns = timeline.cached(_returns_in_time)
     for absence in subject.absences if returns else ():
         near = returns.of(absence.participant).between(absence.at, absence.at + session_timeout_ms(timeline))
         if absence.vanished and near:
@@ -99,8 +99,8 @@ def back_in_time(timeline: Timeline, subject: Subject) -> Answer:
     return Absent()
 
 
-def _returns_in_time(timeline: Timeline) -> InTime[Return]:
-    return InTime((r for walk in static_returns(timeline) for r in walk), attrgetter("at"))
+def _returns_in_time(timeline: Timeline) -> TimeIndex[Return]:
+    return TimeIndex((r for walk in static_returns(timeline) for r in walk), attrgetter("at"))
 
 
 @sign(

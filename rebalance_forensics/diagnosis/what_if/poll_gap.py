@@ -35,7 +35,7 @@ class PollGap(Struct, frozen=True, kw_only=True):
 
 def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
     """What the rebalances up to a time tell; None where too few members log when they learn of one and rejoin."""
-    waits = [wait for at, wait in timeline.remembered(_waits) if at <= until]
+    waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
     busy = [wait for wait in waits if wait > IDLE_MS]
     known = busy if len(busy) >= FEWEST else waits
     if len(known) < FEWEST:
@@ -51,7 +51,7 @@ def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """(when it rejoined, after how long) of every member that logs both."""
     found: list[tuple[int, int]] = []
     for participant in timeline.participants.everybody:
-        said = timeline.said_by(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
+        said = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
         found += _of_one(said)
     return sorted(found)
 

@@ -54,7 +54,7 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
 def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
     """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
     found: dict[str, list[str]] = defaultdict(list)
-    many = timeline.remembered(_of_many_ids)
+    many = timeline.cached(_of_many_ids)
     for member in dict.fromkeys(m for line in lines for m in members_in(line)) if many else ():
         participant = timeline.participants.of_member(member)
         if participant is not None and participant in many:
@@ -77,7 +77,7 @@ def culprits_of(
         return _alone(blamed[0], as_instance)
     blamed = tuple(dict.fromkeys(blamed))
     known = partial(_culprits_of, timeline, blamed, as_instance=as_instance)
-    return timeline.once(("culprits", blamed, as_instance), known)
+    return timeline.cached_as(("culprits", blamed, as_instance), known)
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_unheard
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable
@@ -44,7 +44,7 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f" and rejoined{later}" if back_at >= absence.at else ""
-    seen = own and timeline.said_by(absence.participant, Event).last(absence.at - 1) is not None
+    seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
     seen = seen and timeline.measured(1) is not None
     known = "its log is silent meanwhile, then resumes" if seen else f"{its_log(absence)} whether it was paused"
     return f"{{who}} {_silenced(timeline, absence)}{back}; {known}."
@@ -127,7 +127,7 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
     gone = {a.participant for a in absences}
     number = len(gone)
-    who = f"{number} of {timeline.remembered(_everybody)}"
+    who = f"{number} of {timeline.cached(_everybody)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
     if silent and not any(one.kind == "instance" for one in gone):
@@ -143,7 +143,7 @@ def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: boo
     closed, it, its = (
         ("its consumer", "was", "its own log") if number == 1 else ("their consumers", "were", "their own logs")
     )
-    if left_unheard(timeline, absences):
+    if left_without_client_log(timeline, absences):
         reasons = {d.why for a in absences for d in a.departures}
         how = f"closed {closed}" if reasons == {"closed"} else "left the group"
         return f"{who} {how} and {it} not back when the logs end; only {its} would show why."

@@ -29,7 +29,7 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
     if shown:
         return seconds(shown)
     java = participant is None or is_java_member(timeline, participant)
-    if default := timeline.remembered(default_session_ms) if java else None:
+    if default := timeline.cached(default_session_ms) if java else None:
         return f"{seconds(default)} unless configured otherwise"
     new, old = seconds(DEFAULT_MS[SESSION]), seconds(SESSION_BEFORE_3_0)
     return f"not shown by these logs (Java clients: {new} by default, {old} before 3.0)"
@@ -47,7 +47,7 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
 
     KIP-458: `consumer.override.` in the connector's configuration; `consumer.` in the worker's is for all connectors.
     """
-    return f"consumer.override.{name}" if timeline.remembered(_runs_in_connect) else name
+    return f"consumer.override.{name}" if timeline.cached(_runs_in_connect) else name
 
 
 def _runs_in_connect(timeline: Timeline) -> bool:

@@ -26,7 +26,7 @@ from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 
 
 class Dealt(NamedTuple):
@@ -66,7 +66,7 @@ class _Shared:
     heard: Heard
     place: tuple[int, int] | None = None
     """Shard and date."""
-    events: dict[str, Surroundings] = field(default_factory=dict)
+    events: dict[str, UngroupedEvents] = field(default_factory=dict)
     """By cluster."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
@@ -76,7 +76,7 @@ class _Shared:
             self.place, self.events = place, {}
         return turned
 
-    def of(self, cluster: str) -> Surroundings:
+    def of(self, cluster: str) -> UngroupedEvents:
         """Those of a cluster that the investigation of a group wants; with none, how far logs were read remains."""
         if cluster not in self.events:
             self.take(cluster, ())
@@ -85,7 +85,7 @@ class _Shared:
     def take(self, cluster: str, events: Iterable[Event]) -> None:
         """Note all of a cluster's."""
         assert self.place is not None
-        self.events[cluster] = Surroundings(events, self.heard.get(self.place[1], {}))
+        self.events[cluster] = UngroupedEvents(events, self.heard.get(self.place[1], {}))
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
@@ -160,7 +160,7 @@ def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
 
 
 def _investigated(
-    known: list[Dealt], shared: Surroundings, what: Investigation, writer: PartWriter
+    known: list[Dealt], shared: UngroupedEvents, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
     """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
     first = known[0]

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.urgency_order import urgency
 from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
-from rebalance_forensics.timeline.time_index import Lasting
+from rebalance_forensics.timeline.time_index import IntervalIndex
 
 LASTING = frozenset({"member", "coordinating"})
 
@@ -22,7 +22,7 @@ class Links(Struct, frozen=True, kw_only=True):
     """The most urgent first."""
     quoted: Mapping[tuple[str, int], int]
     generations: Mapping[int, int]
-    in_time: Lasting[tuple[int, int, Incident]]
+    in_time: IntervalIndex[tuple[int, int, Incident]]
     """Rank, number and incident."""
 
     def of_mark(self, mark: Mark) -> int | None:
@@ -58,7 +58,7 @@ def links_of(numbered: Sequence[tuple[int, Incident]]) -> Links:
         for generation in incident.generations:
             generations.setdefault(generation, number)
     ranked = [(rank, number, incident) for rank, (number, incident) in enumerate(ordered)]
-    in_time = Lasting(
+    in_time = IntervalIndex(
         ranked,
         lambda ranked_incident: ranked_incident[2].started_at,
         lambda ranked_incident: end_of_incident(ranked_incident[2]),

@@ -14,7 +14,7 @@ from rebalance_forensics.report.html.unread_reasons import UNABLE
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
-from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
 DISTURBANCES = frozenset({"paused", "away", "broken", "unread", "unread-share", *UNABLE})
 COLORS = 10
@@ -27,8 +27,8 @@ class ReadyLane(Struct, frozen=True, kw_only=True, eq=False):
     """A lane with its marks and stretches by time, and in which generations it led."""
 
     lane: Lane
-    marks: InTime[Mark]
-    spans: Lasting[Span]
+    marks: TimeIndex[Mark]
+    spans: IntervalIndex[Span]
     led: frozenset[int]
     weight: tuple[int, int]
     """Faults and disturbances in it."""
@@ -47,9 +47,9 @@ class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
     cluster: str
     period: tuple[EpochMs, EpochMs] | None
     lanes: tuple[ReadyLane, ...]
-    generations: Lasting[Held]
-    read: Lasting[ReadSpan]
-    unread: Lasting[UnreadSpan]
+    generations: IntervalIndex[Held]
+    read: IntervalIndex[ReadSpan]
+    unread: IntervalIndex[UnreadSpan]
     partitions: frozenset[str]
     names: Mapping[str, str]
     """What operators call a thread of Streams: `node-2/T1`."""
@@ -66,9 +66,9 @@ def ready(history: GroupHistory) -> ReadyHistory:
         cluster=history.cluster,
         period=period_of(history),
         lanes=tuple(_lane(lane, led) for lane in lanes),
-        generations=Lasting(stable_until(history), _begun, lambda stretch: stretch[1]),
-        read=Lasting(history.read, attrgetter("started_at"), attrgetter("ended_at")),
-        unread=Lasting(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
+        generations=IntervalIndex(stable_until(history), _begun, lambda stretch: stretch[1]),
+        read=IntervalIndex(history.read, attrgetter("started_at"), attrgetter("ended_at")),
+        unread=IntervalIndex(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
         partitions=frozenset(name for span in history.read for name in span.partitions)
         | {gap.partition for gap in history.unread},
         names=short_names(history),
@@ -84,8 +84,8 @@ def _begun(stretch: Held) -> int:
 def _lane(lane: Lane, led: dict[str, set[int]]) -> ReadyLane:
     return ReadyLane(
         lane=lane,
-        marks=InTime(lane.marks),
-        spans=Lasting(lane.spans, attrgetter("started_at"), attrgetter("ended_at")),
+        marks=TimeIndex(lane.marks),
+        spans=IntervalIndex(lane.spans, attrgetter("started_at"), attrgetter("ended_at")),
         led=frozenset(led.get(lane.name, ())),
         weight=(
             sum(mark.severity == "fault" for mark in lane.marks),

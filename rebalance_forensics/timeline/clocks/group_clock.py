@@ -15,8 +15,8 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
-from rebalance_forensics.timeline.cluster_events import Surroundings
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.windows import ROOM_FOR_AN_ANSWER_MS
 
 E = TypeVar("E", bound=Event)
@@ -97,8 +97,8 @@ def _latest(known: Sequence[int | None]) -> list[int | None]:
 class TimedLines(Struct, frozen=True):
     """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
 
-    own: Told
-    around: Told
+    own: EventIndex
+    ungrouped: EventIndex
     clocks: Mapping[Place, FileClock]
 
     def of_the_group(self) -> tuple[Event, ...]:
@@ -106,23 +106,23 @@ class TimedLines(Struct, frozen=True):
         return tuple([event for event in self.own if event.group is not None])
 
 
-def timed(lines: Sequence[Event], around: Surroundings) -> TimedLines:
+def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
     """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
-    clocks = read_clocks([*lines, *around.witnesses])
-    filled = with_times(lines, around.by_brokers_in_logs_of(e for e in lines if e.at is None))
+    clocks = read_clocks([*lines, *ungrouped.witnesses])
+    filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
-        return _by_order(filled, around, clocks)
+        return _by_order(filled, ungrouped, clocks)
     own = within_their_seconds(on_one_clock(filled, clocks), clocks)
-    return TimedLines(Told(own), around.brokers(clocks, lines), clocks)
+    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks)
 
 
-def _by_order(lines: Sequence[Event], around: Surroundings, clocks: dict[Place, FileClock]) -> TimedLines:
+def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
     """Lines without times in their order, among what brokers said there to nobody in particular."""
     own = {event.origin for event in lines}
-    beside = (event for event in around.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own)
+    beside = (event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own)
     ordered = on_one_clock(in_order([*lines, *beside]), clocks)
     return TimedLines(
-        Told([event for event in ordered if event.origin in own]),
-        Told([event for event in ordered if event.origin not in own]),
+        EventIndex([event for event in ordered if event.origin in own]),
+        EventIndex([event for event in ordered if event.origin not in own]),
         clocks,
     )

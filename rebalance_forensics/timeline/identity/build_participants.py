@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.foreign_client_ids import strangers
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.namesakes import seats
@@ -37,7 +37,7 @@ class GroupProfile(Struct, frozen=True):
 def profile_of(lines: TimedLines) -> GroupProfile:
     """Everybody who speaks or is spoken of in the lines of a group."""
     grouped = lines.of_the_group()
-    kind = kind_of(grouped, lines.own.telling(SettingsReported))
+    kind = kind_of(grouped, lines.own.of_type(SettingsReported))
     protocols = protocols_of(grouped, kind)
     mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
     return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own))
@@ -48,7 +48,7 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
     return protocols[-1].protocol if protocols else "unknown"
 
 
-def build_participants(kind: str, lines: Told) -> Participants:
+def build_participants(kind: str, lines: EventIndex) -> Participants:
     """The participants of a group, from everything its own lines say; clients' logs are heard first."""
     participants = ParticipantDrafts(kind)
     for event in lines.by_clients:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import StartTimeReported
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.identity.names import is_anybodys_client_id
+from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.windows import A_SECOND_MS
 
@@ -93,7 +93,7 @@ def _last(lines: Mapping[_Line, Event]) -> int:
 def _is_named(event: Event) -> bool:
     """True for lines of a broker or of a client with a name of its own: `consumer-payments-1` is in every process."""
     client = event.speaker.client_id
-    return event.speaker.role == "broker" or (client is not None and not is_anybodys_client_id(client))
+    return event.speaker.role == "broker" or (client is not None and not is_default_client_id(client))
 
 
 def _is_of_one_process(event: Event) -> bool:

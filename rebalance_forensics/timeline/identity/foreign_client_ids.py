@@ -18,7 +18,7 @@ from rebalance_forensics.events.rebalances import (
     JoinStarted,
     RebalanceStarted,
 )
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import moves
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
@@ -32,7 +32,7 @@ Word = tuple[int, bool]
 """When a participant heard from the coordinator, and whether that was of a rebalance."""
 
 
-def strangers(participants: ParticipantDrafts, lines: Told) -> Iterator[tuple[str, str]]:
+def strangers(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
     """Client ids and member ids that none of the logs with this client id can belong to."""
     words: dict[ParticipantDraft, list[Word]] | None = None
     for at, member in _removed(lines):
@@ -50,15 +50,15 @@ def strangers(participants: ParticipantDrafts, lines: Told) -> Iterator[tuple[st
                 yield client, member
 
 
-def _removed(lines: Told) -> Iterator[tuple[int, str]]:
-    for event in lines.telling(*_REMOVED):
+def _removed(lines: EventIndex) -> Iterator[tuple[int, str]]:
+    for event in lines.of_type(*_REMOVED):
         if event.at is not None and event.speaker.role == "broker":
             yield from ((event.at, member) for came, member in moves(event) if not came)
 
 
-def _words(participants: ParticipantDrafts, lines: Told) -> dict[ParticipantDraft, list[Word]]:
+def _words(participants: ParticipantDrafts, lines: EventIndex) -> dict[ParticipantDraft, list[Word]]:
     found: dict[ParticipantDraft, list[Word]] = defaultdict(list)
-    for event in lines.telling(*_HEARD):
+    for event in lines.of_type(*_HEARD):
         if event.at is not None and (participant := participants.of_speaker(event)) is not None:
             told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[participant].append((event.at, told))

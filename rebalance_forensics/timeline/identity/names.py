@@ -45,7 +45,7 @@ def is_bare_member_id(member_id: str) -> bool:
     return bool(_BARE_ID.fullmatch(member_id))
 
 
-def tells_processes_apart(member_id: str) -> bool:
+def has_unique_suffix(member_id: str) -> bool:
     """Whether an id has what is drawn by lot each time; where somebody blotted that out, those of all are alike."""
     return name_in_member_id(member_id) is not None or is_bare_member_id(member_id)
 
@@ -60,7 +60,7 @@ def is_counted_client_id(client_id: str, group: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
-def is_anybodys_client_id(client_id: str) -> bool:
+def is_default_client_id(client_id: str) -> bool:
     """True for those that libraries use where the application sets none: having the same one ties nobody to anybody."""
     return bool(_ANYBODYS.fullmatch(client_id))
 

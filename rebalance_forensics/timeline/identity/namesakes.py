@@ -27,8 +27,8 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.event_index import Told
-from rebalance_forensics.timeline.identity.names import is_anybodys_client_id, name_in_member_id, streams_client
+from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.windows import LEAST_SESSION_MS
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
@@ -96,7 +96,7 @@ class _Table:
         before = len(seats.taken)
         new = came and member not in seats.of and before > 0
         (seats.come if came else seats.go)(member)
-        if new and at is not None and at - seats.heard_at < LEAST_SESSION_MS and is_anybodys_client_id(client):
+        if new and at is not None and at - seats.heard_at < LEAST_SESSION_MS and is_default_client_id(client):
             seats.shared = True
         seats.heard_at = at if came and at is not None else seats.heard_at
         self.present += len(seats.taken) - before
@@ -124,13 +124,13 @@ class _Table:
             self.by_client[client].shared = True
 
 
-def seats(lines: Told, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
+def seats(lines: EventIndex, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
     """Client ids that several members of one generation had at once: for each seat, its member ids.
 
     Where one log alone has a client id, whatever no line counts is taken for its own.
     """
     table = _Table()
-    for event in lines.telling(*_HEARD, *(_BY_ITSELF if lines.tells(GenerationStabilized) else ())):
+    for event in lines.of_type(*_HEARD, *(_BY_ITSELF if lines.has_type(GenerationStabilized) else ())):
         _hear(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]

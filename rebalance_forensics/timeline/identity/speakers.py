@@ -18,7 +18,7 @@ from rebalance_forensics.events.membership import (
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
-from rebalance_forensics.timeline.cluster_events import Surroundings
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.group_attribution import group_in
 from rebalance_forensics.timeline.group_lines import Lines
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
@@ -113,12 +113,12 @@ def _named(event: Event, names: dict[str, str]) -> Event:
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
-def identified(lines: Lines, around: Surroundings) -> Lines:
+def identified(lines: Lines, ungrouped: UngroupedEvents) -> Lines:
     """The same lines with the process and the client behind each."""
     mine, beside = apart(*without_copies(lines.own, lines.beside))
     own, other = with_client_ids(with_configured_names(lines.group, mine, beside), beside)
     if any(is_nameless(event) for event in own):
         # When an id was given and when a client asked for it stand in different logs. This is a first look at the
         # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
-        own, other = with_introduced_names(own, other, read_clocks([*own, *around.witnesses]))
+        own, other = with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
     return Lines(lines.group, tuple(own), tuple(other))

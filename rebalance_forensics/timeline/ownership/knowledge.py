@@ -93,14 +93,14 @@ def _telling(timeline: Timeline, generation: Generation | None, owners: Collecti
 
 def printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """Those whose assignment a leader printed."""
-    told = timeline.own.telling(AssignmentComputed)
+    told = timeline.own.of_type(AssignmentComputed)
     return frozenset(e.generation for e in told if e.assignment)
 
 
 def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
     """How many members the coordinator counted in each generation."""
     told: dict[int | None, int] = {}
-    for event in timeline.own.telling(GenerationStabilized, AssignmentReceived):
+    for event in timeline.own.of_type(GenerationStabilized, AssignmentReceived):
         assert isinstance(event, GenerationStabilized | AssignmentReceived)
         if event.member_count is not None:
             told[event.generation] = event.member_count

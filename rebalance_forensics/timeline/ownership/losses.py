@@ -33,7 +33,7 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 }
 
 
-class LossJudge(Struct, frozen=True):
+class LossEstimator(Struct, frozen=True):
     """Puts a date to what ended a reading."""
 
     timeline: Timeline
@@ -55,12 +55,12 @@ class LossJudge(Struct, frozen=True):
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
-    def reads_on(self, departure: Departure) -> bool:
+    def keeps_fetching(self, departure: Departure) -> bool:
         """Whether it was removed while it ran, and says itself when it learned of it: until then it fetched."""
         if departure.why != "removed-by-admin":
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
-        own = self.timeline.said_by(departure.participant, PartitionsLost, OwnershipGivenUp)
+        own = self.timeline.events_from(departure.participant, PartitionsLost, OwnershipGivenUp)
         return own.any_between(departure.at, until)
 
     def _silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
@@ -124,7 +124,7 @@ class LossJudge(Struct, frozen=True):
             return self._coordinator_failed(departure, owner)
         if departure.why != "expelled":
             return False
-        joined = self.timeline.said_by(departure.participant, JoinStarted).last(departure.at - 1)
+        joined = self.timeline.events_from(departure.participant, JoinStarted).last(departure.at - 1)
         since = joined.at if joined is not None and joined.at is not None else departure.at
         without = (r for r in self.timeline.rebalances.between(since + 1, departure.at))
         missed = missed_at < departure.at or any(departure.participant not in r.joined_at for r in without)
@@ -142,7 +142,7 @@ class LossJudge(Struct, frozen=True):
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
         """Its last line before a time."""
-        said = self.timeline.said_by(owner[0], Event).last(before - 1)
+        said = self.timeline.events_from(owner[0], Event).last(before - 1)
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
         times = [*ends, *([said.at] if said is not None and said.at is not None else [])]
         return max(times, default=None)
@@ -158,14 +158,14 @@ class LossJudge(Struct, frozen=True):
         if self._cut_off(departure, owner, until):
             return "cut-off"
         started = self.timeline.starts.of(participant).any_between(departure.at, until)
-        alive = self.timeline.said_by(participant, Event).any_between(departure.at + 1, until)
+        alive = self.timeline.events_from(participant, Event).any_between(departure.at + 1, until)
         return "frozen" if not started and (back is not None or alive) else "dead"
 
     def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
         """Connections that break over seconds, or before anybody missed it; whoever wakes up loses all in one burst."""
         session = shown_session_ms(self.timeline, owner) or 0
         begin = departure.at - session - WAKING_MS
-        lost = self.timeline.said_by(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
+        lost = self.timeline.events_from(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
         if not lost:
             return False
         first, last = time_of(lost[0]), time_of(lost[-1])

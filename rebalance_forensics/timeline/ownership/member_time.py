@@ -18,8 +18,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.knowledge import members_counted
-from rebalance_forensics.timeline.ownership.losses import LossJudge
-from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS, SEEN_BY_BOTH_MS
 
@@ -64,7 +64,7 @@ class MemberTime:
     `sizes` says of each assignment when it came into force and how many members it was for, oldest first.
     """
 
-    spans: Lasting[MemberSpan]
+    spans: IntervalIndex[MemberSpan]
     none_in_force: Mapping[str, NoneInForce]
     until: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
@@ -99,7 +99,7 @@ class MemberTime:
 
 def member_time_of(timeline: Timeline) -> MemberTime:
     """What the coordinator's lines tell of a group, worked out when it is first asked."""
-    return timeline.remembered(_member_time_of)
+    return timeline.cached(_member_time_of)
 
 
 def _member_time_of(timeline: Timeline) -> MemberTime:
@@ -115,8 +115,8 @@ def _member_time_of(timeline: Timeline) -> MemberTime:
 
 
 def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
-    judge = LossJudge(timeline)
-    in_force = InTime(_in_force(timeline), int)
+    judge = LossEstimator(timeline)
+    in_force = TimeIndex(_in_force(timeline), int)
     least = shown_ms(timeline, LEAST_SESSION) or 0
     over: dict[Participant, int | None] = {}
     for departure in timeline.departures:
@@ -135,7 +135,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
 
 
 def _absence(
-    timeline: Timeline, judge: LossJudge, departure: Departure, assigned: int | None, least_session: int
+    timeline: Timeline, judge: LossEstimator, departure: Departure, assigned: int | None, least_session: int
 ) -> MemberSpan:
     client = timeline.participants.client_of(departure.member or "") or min(
         departure.participant.client_ids, default=""
@@ -160,10 +160,10 @@ def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> 
     """Whether this is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - SAME_REBALANCE_MS, departure.at + SAME_REBALANCE_MS)
     mine = {rebalance.id for rebalance in begun}
-    return any(at == assigned and one.id in mine for one, at in timeline.remembered(_assignments) if at is not None)
+    return any(at == assigned and one.id in mine for one, at in timeline.cached(_assignments) if at is not None)
 
 
-def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: InTime[int]) -> bool:
+def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeIndex[int]) -> bool:
     """Whether a generation got its assignment between its last arrival and its departure."""
     came = timeline.arrivals.of(departure.participant).last(departure.at)
     if came is None:
@@ -174,7 +174,7 @@ def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: InTim
 def _in_force(timeline: Timeline) -> Iterator[int]:
     """When assignments came into force: under KIP-848 the epoch at once, and each member in its own time."""
     empty = _empty_generations(timeline)
-    for rebalance, at in timeline.remembered(_assignments):
+    for rebalance, at in timeline.cached(_assignments):
         if timeline.mode == "server-side" and rebalance.generation not in empty:
             yield rebalance.started_at
         elif at is not None:
@@ -183,10 +183,10 @@ def _in_force(timeline: Timeline) -> Iterator[int]:
 
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     """Each rebalance with the time at which its assignment came into force; None for those that gave none."""
-    printed = bool(timeline.own.telling(AssignmentReceived))
+    printed = bool(timeline.own.of_type(AssignmentReceived))
     empty = _empty_generations(timeline)
     rebalances = [*timeline.rebalances]
-    lost = InTime(request for request in timeline.requests if request.why == "assignment-not-stored")
+    lost = TimeIndex(request for request in timeline.requests if request.why == "assignment-not-stored")
     found = []
     for one, following in zip_longest(rebalances, rebalances[1:]):
         at = one.completed_at if printed else one.completed_at or one.stabilized_at
@@ -200,7 +200,7 @@ def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
     """Each rebalance until its assignment, or else until the next one; the first one of all took nothing back."""
     joined: int | None = None
     begun = False
-    rebalances = timeline.remembered(_assignments)
+    rebalances = timeline.cached(_assignments)
     for (rebalance, assigned), following in zip_longest(rebalances, rebalances[1:]):
         joined = joined if joined is not None else rebalance.stabilized_at
         end = assigned if assigned is not None or following is None else following[0].started_at
@@ -212,9 +212,9 @@ def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
             begun, joined = True, None
 
 
-def _spans(found: Iterator[MemberSpan] | Sequence[MemberSpan]) -> Lasting[MemberSpan]:
+def _spans(found: Iterator[MemberSpan] | Sequence[MemberSpan]) -> IntervalIndex[MemberSpan]:
     ordered = sorted(found, key=attrgetter("started_at", "member"))
-    return Lasting(ordered, attrgetter("started_at"), attrgetter("ended_at"))
+    return IntervalIndex(ordered, attrgetter("started_at"), attrgetter("ended_at"))
 
 
 def _empty_generations(timeline: Timeline) -> frozenset[int | None]:
@@ -226,7 +226,7 @@ def _sizes(timeline: Timeline) -> Iterator[tuple[int, int]]:
         yield from ((one.started_at, one.size) for one in timeline.generations if one.started_at and one.size)
         return
     counted = members_counted(timeline)
-    for rebalance, at in timeline.remembered(_assignments):
+    for rebalance, at in timeline.cached(_assignments):
         size = counted.get(rebalance.generation)
         if at is not None and size:
             yield at, size

@@ -23,11 +23,11 @@ from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
 from rebalance_forensics.timeline.ownership.consumers import Consumers
 from rebalance_forensics.timeline.ownership.knowledge import knowledge_of, printed_generations
-from rebalance_forensics.timeline.ownership.losses import LossJudge
+from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.readings import Owner, PartitionReading
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
 from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
-from rebalance_forensics.timeline.time_index import InTime, Lasting
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
 LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 
@@ -35,8 +35,8 @@ LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 class Ownership(Struct, frozen=True, kw_only=True):
     """The spans in which nobody read a partition, oldest first, and when any was read."""
 
-    spans: Lasting[UnreadSpan] = field(default_factory=lambda: _lasting(()))
-    unknown: Lasting[UnknownSpan] = field(default_factory=lambda: _lasting_unknown(()))
+    spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _lasting(()))
+    unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _lasting_unknown(()))
     """Where the logs do not tell whether a partition was read."""
     until: int = 0
     """When the logs end."""
@@ -76,7 +76,7 @@ class Ownership(Struct, frozen=True, kw_only=True):
 
 def ownership_of(timeline: Timeline) -> Ownership:
     """Who read each partition of a group, worked out when it is first asked."""
-    return timeline.remembered(_ownership_of)
+    return timeline.cached(_ownership_of)
 
 
 def _ownership_of(timeline: Timeline) -> Ownership:
@@ -84,11 +84,11 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     if not unit:
         return Ownership()
     end = max(timeline.coverage.end, timeline.last)
-    consumers = Consumers(timeline, timeline.own.telling(*unit))
-    ledger = OwnershipReplay(timeline, LossJudge(timeline), unit, consumers).run()
+    consumers = Consumers(timeline, timeline.own.of_type(*unit))
+    ledger = OwnershipReplay(timeline, LossEstimator(timeline), unit, consumers).run()
     late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member may have been reading
     telling, printed = frozenset(consumers.telling), printed_generations(timeline)
-    unprinted = InTime([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
+    unprinted = TimeIndex([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
     untold = ((owner, _heard_until(timeline, telling, unprinted, owner)) for owner in ledger.owned)
     heard = {owner: until for owner, until in untold if until is not None}
     knowledge = knowledge_of(timeline, consumers)
@@ -108,7 +108,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
 
 
 def _heard_until(
-    timeline: Timeline, telling: Collection[Owner], unprinted: InTime[Rebalance], owner: Owner
+    timeline: Timeline, telling: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
     """Until when an owner that nobody saw go is known to have read on: the first rebalance after its log ended.
 
@@ -140,12 +140,12 @@ def _gaps(readings: Sequence[PartitionReading], gaps: Gaps) -> Iterator[UnreadSp
     yield from sorted(found, key=lambda gap: (gap.started_at, gap.partition))
 
 
-def _lasting(spans: Iterable[UnreadSpan]) -> Lasting[UnreadSpan]:
-    return Lasting(spans, attrgetter("started_at"), attrgetter("ended_at"))
+def _lasting(spans: Iterable[UnreadSpan]) -> IntervalIndex[UnreadSpan]:
+    return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
 
 
-def _lasting_unknown(spans: Iterable[UnknownSpan]) -> Lasting[UnknownSpan]:
-    return Lasting(spans, attrgetter("started_at"), attrgetter("ended_at"))
+def _lasting_unknown(spans: Iterable[UnknownSpan]) -> IntervalIndex[UnknownSpan]:
+    return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
 
 
 def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:

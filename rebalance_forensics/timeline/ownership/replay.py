@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.connect_work import WORK, worker_said
 from rebalance_forensics.timeline.ownership.consumers import Consumers, names_something
-from rebalance_forensics.timeline.ownership.losses import LossJudge
+from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 
 TASKS = (TasksAssigned, TasksRevoked, TasksLost)
@@ -94,7 +94,7 @@ class OwnershipReplay:
     """Takes in what changes owners and keeps the ledger."""
 
     timeline: Timeline
-    judge: LossJudge
+    judge: LossEstimator
     unit: tuple[type[Event], ...]
     """The lines that name what is owned: partitions, or tasks, or connectors and their tasks."""
     consumers: Consumers
@@ -124,12 +124,12 @@ class OwnershipReplay:
         timeline = self.timeline
         yield from ((departure.at, 0, departure) for departure in timeline.departures if not departure.stayed)
         yield from ((start.at, 1, start) for start in timeline.starts)
-        lines = timeline.own.telling(*self.unit, *_CLOSES)
+        lines = timeline.own.of_type(*self.unit, *_CLOSES)
         yield from ((event.at, 2, event) for event in lines if event.at is not None)
 
     def _departed(self, departure: Departure, at: int) -> None:
         """A party may be in the group several times, each time as another consumer: the member id tells which."""
-        if self.judge.reads_on(departure):
+        if self.judge.keeps_fetching(departure):
             return
         client = (
             self.timeline.participants.client_of(departure.member or "")
@@ -199,11 +199,11 @@ def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
     """The lines by which the owners of a group are known, best first; none for groups that own nothing for long."""
     own = timeline.own
     if timeline.kind == "connect":
-        return WORK if own.telling(*WORK[:1]) else ()
+        return WORK if own.of_type(*WORK[:1]) else ()
     if timeline.kind not in ("consumer", "streams"):
         return ()
-    if any(names_something(e) for e in own.telling(*_PARTITIONS)) or own.telling(AssignmentComputed):
+    if any(names_something(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
         return _PARTITIONS
-    if timeline.kind == "streams" and own.telling(*TASKS):
+    if timeline.kind == "streams" and own.of_type(*TASKS):
         return TASKS
-    return (MemberReconciled,) if own.telling(MemberReconciled) else ()
+    return (MemberReconciled,) if own.of_type(MemberReconciled) else ()

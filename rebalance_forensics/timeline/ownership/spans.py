@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.connect_work import dropped
 from rebalance_forensics.timeline.ownership.knowledge import Knowledge
 from rebalance_forensics.timeline.ownership.readings import PartitionReading
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_MS
 
 _GIVEN_BACK = frozenset({"revoked", "unknown"})
@@ -37,12 +37,12 @@ class Gaps:
         self._knowledge = knowledge
         self._end = end
         self._hands_on_unseen = timeline.mode == "server-side"
-        self._failures: InTime[Event] = InTime(
-            timeline.own.telling(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
+        self._failures: TimeIndex[Event] = TimeIndex(
+            timeline.own.of_type(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
         )
-        self._in_force = InTime((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
+        self._in_force = TimeIndex((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
         self._vanished = _vanished(timeline)
-        self._configured = InTime(timeline.own.telling(ConnectorConfigChanged), time_of)
+        self._configured = TimeIndex(timeline.own.of_type(ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
         """The gaps of one partition, whose readings are given in the order of their begins."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 
@@ -16,14 +16,14 @@ def dead_at(participants: Participants, event: ProcessDied) -> Sequence[Particip
 
 
 def last_words(
-    participants: Participants, events: Told, coverage: Coverage
+    participants: Participants, events: EventIndex, coverage: Coverage
 ) -> Iterator[tuple[Participant, ProcessDied]]:
     """The deaths after which the participant logs nothing more, nor anybody else in the same log.
 
     If the log goes on, several processes write to it, and the virtual machine does not say which of them ended.
     """
     heard: set[Participant] = set()
-    for event in reversed(events) if events.tells(ProcessDied) else ():
+    for event in reversed(events) if events.has_type(ProcessDied) else ():
         if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):
             continue
         if isinstance(event, ProcessDied) and event.at is not None:

@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import merged, time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import RebalanceMode
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     DELAY_ENDS_MS,
     FOLLOW_UP_MS,
@@ -47,11 +47,11 @@ class _Asked(Struct, frozen=True):
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
     """The same rebalances, each with the kind of follow-up that it is, if any."""
-    said = merged(lines.own.telling(*TELLING), lines.around.telling(*TELLING))
+    said = merged(lines.own.of_type(*TELLING), lines.ungrouped.of_type(*TELLING))
     timed = [e for e in said if e.at is not None]
-    opened: InTime[RebalanceStarted] = InTime((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
-    told: InTime[Event] = InTime((e for e in timed if not _is_wordless(e)), time_of)
-    assigned = InTime((e for e in told if isinstance(e, WorkerAssigned)), time_of)
+    opened: TimeIndex[RebalanceStarted] = TimeIndex((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
+    told: TimeIndex[Event] = TimeIndex((e for e in timed if not _is_wordless(e)), time_of)
+    assigned = TimeIndex((e for e in told if isinstance(e, WorkerAssigned)), time_of)
     joined = _joined_by_generation(lines)
     found = []
     previous: Rebalance | None = None
@@ -71,8 +71,8 @@ def _is_wordless(event: Event) -> bool:
 
 
 def _followup(
-    told: InTime[Event],
-    assigned: InTime[WorkerAssigned],
+    told: TimeIndex[Event],
+    assigned: TimeIndex[WorkerAssigned],
     joined: Mapping[int | None, Sequence[Event]],
     previous: Rebalance | None,
     rebalance: Rebalance,
@@ -91,7 +91,7 @@ def _followup(
 
 def _joined_by_generation(lines: TimedLines) -> Mapping[int | None, Sequence[Event]]:
     joined: dict[int | None, list[Event]] = defaultdict(list)
-    for event in lines.own.telling(JoinSucceeded, SyncSucceeded):
+    for event in lines.own.of_type(JoinSucceeded, SyncSucceeded):
         if isinstance(event, JoinSucceeded | SyncSucceeded) and event.at is not None:
             joined[event.generation].append(event)
     return joined
@@ -112,14 +112,14 @@ def _place(event: Event) -> tuple[int, int]:
     return time_of(event), event.origin.byte_offset
 
 
-def _opened_before(opened: InTime[RebalanceStarted], rebalance: Rebalance) -> bool:
+def _opened_before(opened: TimeIndex[RebalanceStarted], rebalance: Rebalance) -> bool:
     """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
     if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
         return False
     return opened.any_between(rebalance.started_at, rebalance.started_at + FOLLOW_UP_MS)
 
 
-def _hand_over(assigned: InTime[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
+def _hand_over(assigned: TimeIndex[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
     """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
     given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + HANDED_OVER_AT_ONCE_MS)
     given = [e for e in given if e.generation == previous.generation]
@@ -161,8 +161,8 @@ TELLING = (
 
 
 def _kind(
-    told: InTime[Event],
-    assigned: InTime[WorkerAssigned],
+    told: TimeIndex[Event],
+    assigned: TimeIndex[WorkerAssigned],
     since: int,
     until: int,
     asked: _Asked,

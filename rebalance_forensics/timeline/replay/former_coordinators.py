@@ -19,7 +19,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceAbandoned,
     RebalanceStarted,
 )
-from rebalance_forensics.timeline.event_index import Told, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.windows import WAKING_MS
 
 
@@ -32,13 +32,13 @@ class FormerWords(Struct, frozen=True):
     """After the broker itself has unloaded the group: there was nobody left whom they could concern."""
 
 
-def words_of_former_coordinators(events: Told) -> FormerWords:
+def words_of_former_coordinators(events: EventIndex) -> FormerWords:
     """What brokers say of members that are no longer theirs.
 
     Only a broker that unloads the group later, and neither loads it nor reaches a generation before, is a former one:
     a line may be missing that tells how it got the group back.
     """
-    if not events.tells(GroupUnloaded):
+    if not events.has_type(GroupUnloaded):
         return FormerWords()
     void: set[int] = set()
     said: dict[int, list[tuple[Event, bool]]] = {}

@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import Told, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Generation
@@ -28,16 +28,16 @@ from rebalance_forensics.timeline.replay.group_epochs import (
     generations_of,
     rebalances_of,
 )
-from rebalance_forensics.timeline.replay.leave_reasons import close_for_good, remove_by_admin
-from rebalance_forensics.timeline.replay.membership_replay import Lives
+from rebalance_forensics.timeline.replay.leave_reasons import reclassify_unsubscribes, remove_by_admin
+from rebalance_forensics.timeline.replay.membership_replay import MembershipReplay
 from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import LATE_LINE_MS, WITHIN_A_REJOIN_MS
 
 
-def find_unheard_leaves(
+def infer_unlogged_leaves(
     participants: Participants, departures: Iterable[DepartureDraft], events: Sequence[Event], session_ms: int | None
 ) -> None:
     """Tell those who left from those of whom only their absence is known; a static member stays when it closes."""
@@ -54,7 +54,7 @@ def find_unheard_leaves(
             gone.why = "left"
 
 
-def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, InTime[Event]]:
+def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
     """When the coordinator last heard of each member, whose session begins anew with every answer."""
     found: dict[Participant, list[Event]] = defaultdict(list)
     for event in events:
@@ -63,7 +63,7 @@ def _answered(participants: Participants, events: Sequence[Event]) -> dict[Parti
             participant = participants.of_speaker(event)
             if participant is not None:
                 found[participant].append(event)
-    return {participant: InTime(told, time_of) for participant, told in found.items()}
+    return {participant: TimeIndex(told, time_of) for participant, told in found.items()}
 
 
 def _formed_without(participants: Participants, gone: DepartureDraft) -> int | None:
@@ -101,7 +101,7 @@ class Replayed(Struct, frozen=True):
 def replayed(
     participants: Participants,
     processes: Processes,
-    events: Told,
+    events: EventIndex,
     *,
     coverage: Coverage,
     session_ms: int | None,
@@ -112,7 +112,11 @@ def replayed(
     session timeout, where it is known.
     """
     former = words_of_former_coordinators(events)
-    lives, classic, epochs = Lives(participants, processes.starts), Generations(participants), GroupEpochs(participants)
+    lives, classic, epochs = (
+        MembershipReplay(participants, processes.starts),
+        Generations(participants),
+        GroupEpochs(participants),
+    )
     told = [
         *([] if coverage.is_excerpt else missed(participants, events)),
         *taken_over(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
@@ -143,9 +147,9 @@ def replayed(
         lives.end(stop.participant, stop.at, "closed", stop.events)
     for participant, death in last_words(participants, events, coverage):
         lives.end(participant, time_of(death), "died", (death,))
-    close_for_good(lives.departures, processes.stops)
+    reclassify_unsubscribes(lives.departures, processes.stops)
     remove_by_admin(lives.departures, processes.stops, streams=participants.kind == "streams")
-    find_unheard_leaves(participants, lives.departures, events, session_ms)
+    infer_unlogged_leaves(participants, lives.departures, events, session_ms)
     keep_restarted(lives.departures, processes.starts, rebalances)
     departures, arrivals = finished(lives.departures, lives.arrivals)
     returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))

@@ -52,7 +52,7 @@ def reason_text(event: Event) -> str | None:
     return None
 
 
-def close_for_good(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) -> None:
+def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) -> None:
     """Some frameworks unsubscribe just before they close: then the close is why the member left.
 
     Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.

@@ -33,7 +33,7 @@ def was_expelled(event: Event) -> bool:
     """
     error = getattr(event, "error", None)
     stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
-    return (error in EXPELLED or stale) and not names_no_member(event)
+    return (error in EXPELLED or stale) and not lacks_member_id(event)
 
 
 def was_a_member(event: Event) -> bool:
@@ -62,7 +62,7 @@ def session_is_over(event: Event) -> bool:
     return event.for_ms is not None or (event.cause or "").startswith("session timed out")
 
 
-def never_left(gone: DepartureDraft, shown: Event) -> bool:
+def is_refuted(gone: DepartureDraft, shown: Event) -> bool:
     """Whether a departure that was only concluded is refuted by a line that shows the member in the group."""
     return gone.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(gone.events))
 
@@ -96,7 +96,7 @@ def is_late_commit(event: Event) -> bool:
     return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
-def tells_of_a_rebalance(event: Event) -> bool:
+def is_rebalance_notice(event: Event) -> bool:
     """Whether a client hears, by the answer to its heartbeat, that its group rebalances: only a member does."""
     match event:
         case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
@@ -104,7 +104,7 @@ def tells_of_a_rebalance(event: Event) -> bool:
     return False
 
 
-def names_no_member(event: Event) -> bool:
+def lacks_member_id(event: Event) -> bool:
     """Whether a client that has no member id was turned away, which ends no membership.
 
     It has none yet, or it gave up the one it had while the request was on its way: the heartbeat thread may send one

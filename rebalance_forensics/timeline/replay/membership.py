@@ -20,14 +20,14 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.lost_membership import (
-    names_no_member,
-    never_left,
-    tells_of_a_rebalance,
+    is_rebalance_notice,
+    is_refuted,
+    lacks_member_id,
     was_a_member,
     was_refused,
 )
 from rebalance_forensics.timeline.replay.members import Members
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     A_SECOND_MS,
     ASKS_AGAIN_MS,
@@ -59,7 +59,7 @@ class NamelessNewcomers:
         return True
 
     def back(
-        self, now: int | None, departures: dict[DepartureDraft, None], starts: InTime[Start]
+        self, now: int | None, departures: dict[DepartureDraft, None], starts: TimeIndex[Start]
     ) -> Iterator[tuple[DepartureDraft, Event]]:
         """Those whom no client's line named: each is who has been away longest of those that went shortly before.
 
@@ -112,7 +112,7 @@ class LoadedMembers:
 
 
 def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
-    return departure is not None and not never_left(departure, loaded)
+    return departure is not None and not is_refuted(departure, loaded)
 
 
 def _generation(event: MemberLoaded) -> int:
@@ -137,7 +137,7 @@ _RANK: tuple[DepartureWhy, ...] = (
 )
 
 
-class Register:
+class MembershipTable:
     """Arrivals and departures are written in as they are told; the same one told twice is one."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
@@ -154,7 +154,7 @@ class Register:
         self._pending: dict[str, ArrivalDraft] = {}
         self._unnamed: dict[str, ArrivalDraft] = {}
         self._refused: dict[tuple[Participant, str | None], tuple[str, Event]] = {}
-        self._starts = InTime(starts)
+        self._starts = TimeIndex(starts)
         self._empty = True
         self._headcount = Headcount()
         self._loaded = LoadedMembers()
@@ -173,7 +173,7 @@ class Register:
                 self._came_back_unseen(gone, event)
         self._headcount.hear(event)
         for loaded in self._loaded.hear(event, self._gone):
-            self._is_in(loaded.member, loaded)
+            self.ensure_member(loaded.member, loaded)
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
         """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""
@@ -187,7 +187,8 @@ class Register:
             mine = [m for m in mine if self.participants.client_of(m) in (client_id, participant.name)]
         return mine
 
-    def _is_in(self, member: str, event: Event) -> None:
+    def ensure_member(self, member: str, event: Event) -> None:
+        """A line names this member, so it is in the group, whether its join was logged or not."""
         participant = (
             self.participants.of_member(member) if not member.startswith("?") else self.participants.of_speaker(event)
         )
@@ -198,7 +199,7 @@ class Register:
             self._supersede(participant, member)
             self.live[member] = participant
             gone = self._gone.get(member)
-            if gone is not None and gone.returned is None and never_left(gone, event):
+            if gone is not None and gone.returned is None and is_refuted(gone, event):
                 del self.departures[gone]
                 del self._gone[member]
                 if gone.why != "vanished" and self._last_departure.get(participant) is gone:
@@ -208,17 +209,17 @@ class Register:
 
     def _refused_without_its_id(self, participant: Participant, event: Event) -> None:
         """The answer to a request that named no member ends no membership, nor does the reset that it brings."""
-        if names_no_member(event):
+        if lacks_member_id(event):
             self._refused[participant, event.speaker.client_id] = "", event
 
-    def _was_in(self, participant: Participant, event: Event) -> None:
+    def infer_existing_member(self, participant: Participant, event: Event) -> None:
         """Only a member hears of a rebalance or has partitions to give back: where logs begin so, it is no newcomer."""
         gives_back = isinstance(event, PartitionsRevoked) and event.partitions
-        if not gives_back and not tells_of_a_rebalance(event):
+        if not gives_back and not is_rebalance_notice(event):
             return
         client = event.speaker.client_id
         if self._member_of(participant, client) is None and participant not in self._last_departure:
-            self._is_in(getattr(event, "member", None) or unnamed(participant, client), event)
+            self.ensure_member(getattr(event, "member", None) or unnamed(participant, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
         """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""

@@ -51,13 +51,13 @@ from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import COUNTING
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled
-from rebalance_forensics.timeline.replay.membership import Register
-from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+from rebalance_forensics.timeline.replay.membership import MembershipTable
+from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
 from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
 
 
-class Lives(Register):
+class MembershipReplay(MembershipTable):
     """Replays a group's events in time order and keeps who is in."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
@@ -70,7 +70,7 @@ class Lives(Register):
         self._away: dict[Participant, tuple[str, Event]] = {}
         self._epoch = 0
 
-    def miss(self, missed: Missed) -> None:
+    def miss(self, missed: InferredDeparture) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
         nameless = self._nameless(missed)
         if nameless is not None:
@@ -83,7 +83,7 @@ class Lives(Register):
             if missed.participant.kind != "instance" or self.participants.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
-    def _nameless(self, missed: Missed) -> DepartureDraft | None:
+    def _nameless(self, missed: InferredDeparture) -> DepartureDraft | None:
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
@@ -125,7 +125,7 @@ class Lives(Register):
                 self._assigned(event)
             case MemberReconciled() if event.member not in self._gone:
                 # Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came.
-                self._is_in(event.member, event)
+                self.ensure_member(event.member, event)
             case _:
                 self._client_said(event)
         self.live.heard(event)
@@ -150,7 +150,7 @@ class Lives(Register):
             elif event.trigger == "sync-expired":
                 self._departed(member, event, "sync-timeout")
             elif event.trigger in ("member-rejoined", "leader-rejoined", "static-member-changed"):
-                self._is_in(member, event)
+                self.ensure_member(member, event)
 
     def _failed(self, event: MemberFailed) -> None:
         for member in event.members:
@@ -216,7 +216,7 @@ class Lives(Register):
                     member, event, asked=self._asked(self.participants.of_member(member), name_in_member_id(member))
                 )
             else:
-                self._is_in(member, event)
+                self.ensure_member(member, event)
         for member in told:
             self._pending.pop(member, None)
         self._mapped = True
@@ -228,7 +228,7 @@ class Lives(Register):
                 self._departed(member, event, "vanished")
         for member in members:
             if member not in self._gone:
-                self._is_in(member, event)
+                self.ensure_member(member, event)
 
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
@@ -243,7 +243,7 @@ class Lives(Register):
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None or self._gave_up(participant, event):
             return
-        self._was_in(participant, event)
+        self.infer_existing_member(participant, event)
         self._stopped_unseen(participant, event)
         match event:
             case JoinStarted():
@@ -338,7 +338,7 @@ class Lives(Register):
         if self._fresh_start(participant, event) is not None or (left is not None and left.returned is None) or renewed:
             self._arrived(member, event, asked=asked)
         else:
-            self._is_in(member, event)
+            self.ensure_member(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:
         """The last JoinGroup of a client that its own log shows."""
@@ -398,7 +398,7 @@ class Lives(Register):
         elif event.after == "FENCED":
             self._expelled(participant, event)
         elif event.after in ("STABLE", "RECONCILING") and member not in self.live:
-            self._is_in(member, event)
+            self.ensure_member(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
         """A process that starts while its members are still in has lost them, whoever noticed."""

@@ -23,7 +23,7 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     RebalanceStarted,
 )
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.windows import LATE_LINE_MS, ONE_LIFE_MS, WAITED_IN_VAIN_MS
@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.windows import LATE_LINE_MS, ONE_LIFE_MS, WAIT
 _Client = tuple[Participant, str | None]
 
 
-class Missed(Struct, frozen=True):
+class InferredDeparture(Struct, frozen=True):
     """One client that was in the generation before and took no step to be in this one, which the others joined."""
 
     participant: Participant
@@ -54,17 +54,17 @@ class _Round:
         return max((e.at or 0 for e in self.joined.values()), default=0)
 
 
-def missed(participants: Participants, events: Told) -> list[Missed]:
+def missed(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
     """Every absence of this kind, oldest first."""
-    if not events.tells(JoinSucceeded):
+    if not events.has_type(JoinSucceeded):
         return []
     tries: dict[_Client, list[int]] = defaultdict(list)
-    for event in events.telling(JoinStarted):
+    for event in events.of_type(JoinStarted):
         participant = participants.of_speaker(event)
         if participant is not None and event.at is not None:
             tries[participant, event.speaker.client_id].append(event.at)
     rounds = [r for r in _rounds(participants, events) if r.joined]
-    found: list[Missed] = []
+    found: list[InferredDeparture] = []
     waiting: set[_Client] = set()
     for before, after in pairwise(rounds):
         gone = list(_absent(before, after, tries, waiting))
@@ -73,10 +73,10 @@ def missed(participants: Participants, events: Told) -> list[Missed]:
     return sorted(found, key=lambda m: (m.joined_at, m.participant.name, m.client_id or ""))
 
 
-def _rounds(participants: Participants, events: Told) -> list[_Round]:
+def _rounds(participants: Participants, events: EventIndex) -> list[_Round]:
     rounds: list[_Round] = []
     prepared: RebalanceStarted | None = None
-    for event in events.telling(RebalanceStarted, GenerationStabilized, AssignmentComputed, JoinSucceeded):
+    for event in events.of_type(RebalanceStarted, GenerationStabilized, AssignmentComputed, JoinSucceeded):
         match event:
             case RebalanceStarted():
                 prepared = prepared or event
@@ -105,7 +105,9 @@ def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
     return rounds[-1]
 
 
-def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]) -> Iterator[Missed]:
+def _absent(
+    before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
+) -> Iterator[InferredDeparture]:
     """Members that took no step; `waiting` had asked to join the generation before and never heard of it."""
     until = after.last_at() + LATE_LINE_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
@@ -114,7 +116,9 @@ def _absent(before: _Round, after: _Round, tries: dict[_Client, list[int]], wait
     for client in (before.joined.keys() | waiting) - after.joined.keys():
         tried = tries.get(client, [])
         if bisect_right(tried, since) >= bisect_right(tried, until):
-            yield Missed(client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2])
+            yield InferredDeparture(
+                client[0], client[1], began, joined_at, _why(after), tuple(after.joined.values())[:2]
+            )
 
 
 def _names_expiries(coordinator: GenerationStabilized) -> bool:

@@ -22,11 +22,11 @@ from rebalance_forensics.events.partitions import (
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
-from rebalance_forensics.timeline.replay.missed_rebalances import Missed
+from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
 from rebalance_forensics.timeline.windows import GIVEN_UP_LATE_MS, SHORTEST_SESSION_MS, STATIC_CLOSE_MS
 
 GIVING_UP = (
@@ -44,16 +44,16 @@ _Client = tuple[Participant, str | None]
 def taken_over(
     participants: Participants,
     starts: Sequence[Start],
-    events: Told,
+    events: EventIndex,
     *,
     coverage: Coverage,
     session_ms: int | None,
-) -> list[Missed]:
+) -> list[InferredDeparture]:
     """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself.
 
     A coordinator loses nobody within a session: whose log ends so shortly before gave them up, and the line is missing.
     """
-    if not events.tells(MemberTransitioned):
+    if not events.has_type(MemberTransitioned):
         return []
     given_up, anew = _times(participants, events, GIVING_UP), _times(participants, events, (MemberTransitioned,))
     _keep_while_away(participants, events, given_up)
@@ -68,15 +68,15 @@ def taken_over(
         if participant is None or event.at is None:
             continue
         client = (participant, event.speaker.client_id)
-        robbed = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
-        for (other, since), partition in robbed.items():
-            own, process = _hands(other), (other[0], None)
+        reassigned = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
+        for (other, since), partition in reassigned.items():
+            own, process = owner_key(other), (other[0], None)
             until = event.at + GIVEN_UP_LATE_MS
             ends = coverage.ends(other[0])
             gave = ends is not None and ends < event.at < ends + session
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
-                found.append(Missed(*other, event.at, event.at, "vanished", (event,)))
+                found.append(InferredDeparture(*other, event.at, event.at, "vanished", (event,)))
         held |= dict.fromkeys(given, (client, event.at + 1))
     return found
 
@@ -100,7 +100,7 @@ def _given(event: Event) -> tuple[str, ...]:
     return event.partitions if isinstance(event, PartitionsAssigned) else ()
 
 
-def _hands(client: _Client) -> _Client:
+def owner_key(client: _Client) -> _Client:
     """Whose partitions they are: of an instance each thread holds its own."""
     return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
 
@@ -123,7 +123,7 @@ def _times(
             for partition in event.partitions:
                 times[participant, partition].append(event.at)
         else:
-            times[_hands((participant, event.speaker.client_id or event.speaker.thread))].append(event.at)
+            times[owner_key((participant, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
 
 

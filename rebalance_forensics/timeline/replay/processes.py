@@ -26,7 +26,7 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
-from rebalance_forensics.timeline.event_index import Told, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.participants import (
     BY_PROCESS,
@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.identity.participants import (
     own_member_id,
     place_name,
 )
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     ONE_START_MS,
     RESTART_PAIR_MS,
@@ -63,7 +63,7 @@ class Processes(Struct, frozen=True):
     stops: tuple[Stop, ...]
 
 
-def processes_of(participants: Participants, lines: Told) -> Processes:
+def processes_of(participants: Participants, lines: EventIndex) -> Processes:
     """Every start and every stop, oldest first."""
     if not lines.by_clients:
         return Processes((), ())
@@ -71,7 +71,7 @@ def processes_of(participants: Participants, lines: Told) -> Processes:
     return Processes(numbered("start", starts_of(participants, lines)), numbered("stop", stops))
 
 
-def starts_of(participants: Participants, lines: Told) -> list[Start]:
+def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     """Every start of every participant with a log, oldest first."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
@@ -79,9 +79,9 @@ def starts_of(participants: Participants, lines: Told) -> list[Start]:
     held: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
-    anew = _subscribed_anew(participants, lines.telling(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
+    anew = _subscribed_anew(participants, lines.of_type(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
     groupless = _of_groupless_clients(lines)
-    subscribing = {participants.of_speaker(event) for event in lines.telling(Subscribed)}
+    subscribing = {participants.of_speaker(event) for event in lines.of_type(Subscribed)}
     events = lines.by_clients
     for place, event in enumerate(events):
         if event.at is None or event.origin in groupless:
@@ -120,7 +120,7 @@ def _subscribing_again(events: Sequence[Event]) -> list[Event]:
     A consumer that was made anew subscribes before it joins; an AdminClient whose configuration is not logged prints
     the same version.
     """
-    subscribed = InTime((e for e in events if isinstance(e, Subscribed)), time_of)
+    subscribed = TimeIndex((e for e in events if isinstance(e, Subscribed)), time_of)
     return [
         e
         for e in events
@@ -149,7 +149,7 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
     return found
 
 
-def _of_groupless_clients(lines: Told) -> set[Origin]:
+def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
     """The versions and start times of AdminClients and producers: of a process that may have run for long.
 
     A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
@@ -158,7 +158,7 @@ def _of_groupless_clients(lines: Told) -> set[Origin]:
     found: set[Origin] = set()
     made: dict[tuple[str, str | None], Event] = {}
     unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
-    for event in lines.telling(SettingsReported, GrouplessClientReported, VersionReported, StartTimeReported):
+    for event in lines.of_type(SettingsReported, GrouplessClientReported, VersionReported, StartTimeReported):
         thread = place_name(event), event.speaker.thread
         maker = made.get(thread)
         if isinstance(event, GrouplessClientReported) and event.phase == "closed":
@@ -173,14 +173,14 @@ def _of_groupless_clients(lines: Told) -> set[Origin]:
     return found
 
 
-def _nameless_starts(participants: Participants, lines: Told) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
+def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
     """Starts of nobody knows which process, in a file that others write into as well.
 
     It is of whoever joins next, else of whoever stopped last; where the name of who joins was cut off in a paste, of
     whoever alone was lost before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
-    told = lines.telling(SettingsReported, WorkerStarted)
+    told = lines.of_type(SettingsReported, WorkerStarted)
     banners = [
         e
         for e in told
@@ -191,11 +191,11 @@ def _nameless_starts(participants: Participants, lines: Told) -> Iterator[tuple[
     banners = [e for e in banners if e.speaker.file in gathered]
     if not banners:
         return
-    issued = [(e.at, e) for e in lines.telling(MemberIdIssued) if e.at]
+    issued = [(e.at, e) for e in lines.of_type(MemberIdIssued) if e.at]
     joined = [(at, participants.of_member(e.member)) for at, e in issued]
     stopped = [(stop.at, stop.participant) for stop in stops_of(participants, lines.by_clients)]
     unnamed = [at for at, e in issued if e.member is None]
-    failed = [(e.at, participants.of_member(m)) for e in lines.telling(MemberFailed) for m in e.members]
+    failed = [(e.at, participants.of_member(m)) for e in lines.of_type(MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
         after = [who for when, who in joined if at < when <= at + ONE_START_MS and who is not None]
@@ -284,7 +284,7 @@ def _starts(
         workers = [
             e for e in told if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, lives)
         ]
-        found = (*_without_settings(kind, told, InTime(dumps, time_of), lives), *workers)
+        found = (*_without_settings(kind, told, TimeIndex(dumps, time_of), lives), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
         others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged) or _starts_a_member(e))
@@ -311,7 +311,7 @@ def _starts_a_member(event: Event) -> bool:
 
 
 def _without_settings(
-    kind: str, told: Sequence[Event], settings: InTime[Event], lives: Collection[tuple[int, int]]
+    kind: str, told: Sequence[Event], settings: TimeIndex[Event], lives: Collection[tuple[int, int]]
 ) -> Iterator[Event]:
     """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
     for version in told:

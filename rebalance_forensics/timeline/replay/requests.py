@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
-from rebalance_forensics.timeline.event_index import Told
+from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.windows import SAME_REJOIN_MS
@@ -40,10 +40,10 @@ _ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current
 """Whoever subscribes anew while a rebalance is under way is assigned what it no longer wants (ConsumerCoordinator)."""
 
 
-def requests_of(participants: Participants, events: Told) -> tuple[Request, ...]:
+def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
     """All requests, oldest first; the coordinator's line joins the client's that it answers."""
     found: list[Request] = []
-    for event in events.telling(JoinRequested, RebalanceStarted):
+    for event in events.of_type(JoinRequested, RebalanceStarted):
         if event.at is None or event.group is None:
             continue
         if isinstance(event, JoinRequested) and event.why in _OWN_WISH:

@@ -48,7 +48,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import (
     JOIN_LAPSE,
     POLL,
@@ -112,12 +112,12 @@ def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
     return time_of(elected[-1]) - time_of(starts[-1]) > STOP_TO_LOAD_MS
 
 
-def _told_in_order(timeline: Timeline) -> InTime[Event]:
-    spoken = [e for e in timeline.said_of_it_by_brokers if e.speaker.broker is not None]
-    return InTime([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
+def _told_in_order(timeline: Timeline) -> TimeIndex[Event]:
+    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
+    return TimeIndex([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
 
 
-def _is_followed(timeline: Timeline, loads: InTime[GroupLoaded], event: Event, broker: int | None) -> bool:
+def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
     """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
     load = loads.first(time_of(event) - CLOCK_SLACK_MS)
     if load is None:
@@ -127,7 +127,7 @@ def _is_followed(timeline: Timeline, loads: InTime[GroupLoaded], event: Event, b
 
 def _keeps_it(timeline: Timeline, event: Event) -> bool:
     """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
-    after = timeline.said_of_it_by_brokers.between(time_of(event), time_of(event) + HAND_OVER_MS)
+    after = timeline.coordinator_events.between(time_of(event), time_of(event) + HAND_OVER_MS)
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
 
 
@@ -141,11 +141,11 @@ def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
     participant = timeline.participants.of_speaker(lost)
     if participant is None:
         return False
-    asked = timeline.said_by(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
+    asked = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
     if asked is None or isinstance(asked, SyncSucceeded):
         return False
     waited = time_of(lost) - time_of(asked)
-    limits = timeline.remembered(_join_limits) if isinstance(asked, JoinStarted) else timeline.remembered(_requests)
+    limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
     return any(limit <= waited <= limit + GAVE_UP_MS for limit in limits)
 
 
@@ -166,8 +166,8 @@ def answered_in_vain(timeline: Timeline, lost: Event) -> bool:
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
         return False
-    commits = timeline.said_by(who, OffsetCommitFailed).between(at - FOUND_AGAIN_MS, at)
-    found = timeline.said_by(who, CoordinatorFound).between(at, at + FOUND_AGAIN_MS)
+    commits = timeline.events_from(who, OffsetCommitFailed).between(at - FOUND_AGAIN_MS, at)
+    found = timeline.events_from(who, CoordinatorFound).between(at, at + FOUND_AGAIN_MS)
     refused = any(e.error in _NOT_WRITTEN for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
 
@@ -260,7 +260,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         before = _coordinator_before(timeline, at, load)
         if before is None:
             continue
-        around = [
+        ungrouped = [
             e
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
                 max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
@@ -268,9 +268,9 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             if e.group == timeline.group or f"broker-{spoken_of(e)}" == before
         ]
         yield CoordinatorMove(
-            at=min([at, *(time_of(e) for e in around if time_of(e) > at - STOP_TO_LOAD_MS)]),
+            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - STOP_TO_LOAD_MS)]),
             broker=before,
-            events=(load, *around[:4]),
+            events=(load, *ungrouped[:4]),
             shown_by="load",
             until=at,
         )
@@ -278,7 +278,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
 
 def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
-    spoke = timeline.remembered(_said_by_brokers).last(at - 1)
+    spoke = timeline.cached(_said_by_brokers).last(at - 1)
     if spoke is None:
         # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
         spoke = timeline.of(GroupUnloaded).last(at - 1)
@@ -302,11 +302,11 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     return brokers.pop() if len(brokers) == 1 else None
 
 
-def _said_by_brokers(timeline: Timeline) -> InTime[Event]:
+def _said_by_brokers(timeline: Timeline) -> TimeIndex[Event]:
     """What a coordinator says; a broker that loads the group names its members before it coordinates it."""
-    spoken = timeline.said_of_it_by_brokers
+    spoken = timeline.coordinator_events
     on_the_way = GroupUnloaded | MemberLoaded
-    return InTime((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
+    return TimeIndex((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
 
 
 def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -335,7 +335,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     """When the first of those that lost the coordinator found one again: nobody could be heard by it before."""
     last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
-    finds = (timeline.said_by(who, CoordinatorFound).first(at) for who, at in last.items() if who is not None)
+    finds = (timeline.events_from(who, CoordinatorFound).first(at) for who, at in last.items() if who is not None)
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
@@ -368,7 +368,7 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """
     refused: dict[object, list[Event]] = defaultdict(list)
     born = _born_at(timeline)
-    for event in timeline.own.telling(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
+    for event in timeline.own.of_type(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
             yield from _in_vain(timeline, refused.pop(speaker, []))
@@ -382,7 +382,7 @@ def _in_vain(timeline: Timeline, refused: Sequence[Event]) -> Iterator[Coordinat
     asks_to_join = [e for e in refused if isinstance(e, JoinFailed | JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
-    found = timeline.own.telling(CoordinatorFound).between(timeline.first, time_of(refused[-1]))
+    found = timeline.own.of_type(CoordinatorFound).between(timeline.first, time_of(refused[-1]))
     broker = next((f"broker-{e.coordinator}" for e in reversed(found) if e.coordinator is not None), UNNAMED)
     yield _of_run(refused, broker, "refusals")
 
@@ -407,7 +407,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
     """The coordinator that the member found next, as soon as a move allows; the same one where it found none."""
-    found = timeline.said_by(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
+    found = timeline.events_from(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
     soon = found is not None and time_of(found) - time_of(lost) <= HAND_OVER_MS
     return found.coordinator if found is not None and soon else lost.coordinator
 
@@ -462,7 +462,7 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     # The first ConsumerGroupHeartbeat (KIP-848) is what JoinGroup was: that it fails shows no member.
     if isinstance(event, HeartbeatFailed) or _ended_its_session(event):
         return True
-    shown = timeline.said_by(participant, *_OF_MEMBERS)
+    shown = timeline.events_from(participant, *_OF_MEMBERS)
     if participant is None or any((e.at or 0) <= at and _has_joined(e) for e in shown):
         return participant is not None
     if timeline.starts.of(participant).last(at) is not None:
@@ -497,7 +497,7 @@ def _is_loss(event: Event) -> bool:
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
     """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
     begin, end = chain[0].at - ONE_LOSS_MS, chain[-1].at + WHOLE_CLUSTER_MS
-    speaking = timeline.own.brokers | timeline.around.brokers
+    speaking = timeline.own.brokers | timeline.ungrouped.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.membership import AccessDenied
 from rebalance_forensics.timeline.event_index import time_of
@@ -61,5 +61,5 @@ def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
         if any(begin - DENIED_BEFORE_MS <= time_of(e) <= end + DENIED_BEFORE_MS for e in told):
             continue
         gone = timeline.departures.between(begin, end + session_timeout_ms(timeline))
-        lost = dict.fromkeys(d.participant for d in gone if d.why in SILENT)
+        lost = dict.fromkeys(d.participant for d in gone if d.why in UNANNOUNCED)
         yield DeniedPrincipals(tuple(run), tuple(lost))

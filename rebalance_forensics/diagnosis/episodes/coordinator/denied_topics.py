@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     CLOCK_SLACK_MS,
     CLOSED_AFTER_DENIAL_MS,
@@ -68,12 +68,12 @@ def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
                 yield DeniedTopics(tuple(denials.between(begin, end)), tuple(run))
 
 
-def _by_rights(timeline: Timeline) -> list[InTime[TopicReadDenied]]:
+def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
     """The denials of one principal and one topic each: another application is denied by itself."""
     found: dict[tuple[str | None, str | None], list[TopicReadDenied]] = defaultdict(list)
     for event in timeline.of(TopicReadDenied):
         found[event.principal, event.topic].append(event)
-    return [InTime(events, time_of, ordered=True) for events in found.values()]
+    return [TimeIndex(events, time_of, ordered=True) for events in found.values()]
 
 
 def _just_before(departure: Departure) -> tuple[int, int]:
@@ -91,8 +91,8 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
     return bool(members) and all(m in gone for m in members)
 
 
-def _only_at_departures(denials: InTime[TopicReadDenied], run: Sequence[Departure]) -> bool:
+def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:
     """Denials that go on while nobody leaves, or while these members are away, are those of another application."""
-    around = denials.between(run[0].at - REJECTED_AWAY_MS, run[-1].at + REJECTED_AWAY_MS)
-    near = [e for e in around if any(abs(time_of(e) - d.at) <= CLOSED_AFTER_DENIAL_MS for d in run)]
-    return 2 * len(near) > len(around)
+    ungrouped = denials.between(run[0].at - REJECTED_AWAY_MS, run[-1].at + REJECTED_AWAY_MS)
+    near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= CLOSED_AFTER_DENIAL_MS for d in run)]
+    return 2 * len(near) > len(ungrouped)

@@ -32,7 +32,7 @@ REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
 
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Clients that were denied the group or its topics, and the lines that say so."""
-    return timeline.remembered(_denied)
+    return timeline.cached(_denied)
 
 
 def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of, unreachable_before
@@ -37,22 +37,22 @@ def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> 
 
 def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
     """How long a member may go without poll(), or without a heartbeat, before it is out of the group."""
-    if departure.why in SILENT:
+    if departure.why in UNANNOUNCED:
         return session_timeout_ms(timeline)
     return shown_poll_ms(timeline, departure.events) or REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:
     """Each time it waited since the move, in ms: for an answer of that broker, or to find a coordinator again."""
-    if departure.why != "poll-timeout" and (departure.why not in SILENT or departure.returned is None):
+    if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
-    given_up = timeline.said_by(member, NodeDisconnected).between(move.at, departure.at + AFTER_MOVE_MS)
+    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + AFTER_MOVE_MS)
     for event in given_up:
         if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
             yield _age(event)
-    for lost in timeline.said_by(member, CoordinatorLost).between(move.at, departure.at):
-        found = timeline.said_by(member, CoordinatorFound).first(time_of(lost))
+    for lost in timeline.events_from(member, CoordinatorLost).between(move.at, departure.at):
+        found = timeline.events_from(member, CoordinatorFound).first(time_of(lost))
         if lost.coordinator in (None, number) and (found is None or time_of(found) >= departure.at - CLOCK_SLACK_MS):
             yield departure.at - time_of(lost)
 
@@ -70,7 +70,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     Who comes back after it had left by itself, as one that was not polled, owes that to no move.
     """
     found: list[Fact] = []
-    left, cut_off = {d.id for d in timeline.departures if d.why not in SILENT}, _closed_without_a_broker(timeline)
+    left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
         begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
         asked = timeline.requests.between(begin, end)
@@ -80,7 +80,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
             if r.why in ("other", "member-rejoined", "leader-rejoined") or knows_no_partition_yet(timeline, r)
         ]
         gone = timeline.departures.between(begin, end)
-        found += [d for d in gone if d.why in SILENT and (d.returned is not None or _counted_by_itself(d, move))]
+        found += [d for d in gone if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))]
         later = timeline.departures.since(begin)
         found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
         came = timeline.arrivals.between(begin, end)
@@ -111,7 +111,9 @@ def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:
 
 def _told_by_the_former(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
-    if departure.why not in SILENT or not all(f"broker-{e.speaker.broker}" == move.broker for e in departure.events):
+    if departure.why not in UNANNOUNCED or not all(
+        f"broker-{e.speaker.broker}" == move.broker for e in departure.events
+    ):
         return False
     if departure.stayed:
         return True

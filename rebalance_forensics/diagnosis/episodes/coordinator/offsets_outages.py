@@ -153,8 +153,8 @@ def _again_and_again(timeline: Timeline) -> list[Event]:
     refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
         return []
-    around = setting_ms(timeline, OFFSETS_WRITE)
-    rebalances = timeline.rebalances.between(time_of(refused[0]), time_of(refused[-1]) + around)
+    ungrouped = setting_ms(timeline, OFFSETS_WRITE)
+    rebalances = timeline.rebalances.between(time_of(refused[0]), time_of(refused[-1]) + ungrouped)
     return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
 
 

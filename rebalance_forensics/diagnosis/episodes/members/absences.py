@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, CLOCK_SLAC
 
 T = TypeVar("T")
 
-SILENT = ("session-expired", "expelled", "died", "vanished")
+UNANNOUNCED = ("session-expired", "expelled", "died", "vanished")
 """Departures of members that said nothing of leaving."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
@@ -92,14 +92,14 @@ def only_listed(fact: Arrival | Departure) -> bool:
 
 def absences(timeline: Timeline, whys: tuple[str, ...]) -> list[Absence]:
     """Each participant's absences by departures of these kinds, oldest first."""
-    return list(timeline.once(("absences", whys), lambda: _absences(timeline, whys)))
+    return list(timeline.cached_as(("absences", whys), lambda: _absences(timeline, whys)))
 
 
 def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
-    if timeline.remembered(_whys).isdisjoint(wanted):
+    if timeline.cached(_whys).isdisjoint(wanted):
         return []
     found = []
-    ends = timeline.remembered(_ends_of_lives)
+    ends = timeline.cached(_ends_of_lives)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
             gone = [d for d in group if d.why in wanted]
@@ -147,7 +147,7 @@ def _away(
     """The absence that some departures begin; the one before it ended by `before`, the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
     gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
-    came_at = timeline.remembered(_first_arrivals)
+    came_at = timeline.cached(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
@@ -200,7 +200,7 @@ def _end_of_threads(
     if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
-    for event in timeline.said_by(participant, StreamThreadStateChanged).between(0, begin + ITS_REBALANCE_MS):
+    for event in timeline.events_from(participant, StreamThreadStateChanged).between(0, begin + ITS_REBALANCE_MS):
         assert isinstance(event, StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
@@ -245,7 +245,7 @@ def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
 def _went_on(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
     """Whether the participant was a working member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
-    said = timeline.said_by(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    said = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
     return said.any_between(after + CLOCK_SLACK_MS + 1, until - 1)
 
 
@@ -307,7 +307,7 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     number = first.epoch if isinstance(first, TargetAssignmentComputed) else first.generation
     if number is None:
         return []
-    known, places = timeline.rebalances, timeline.remembered(_places_of_generations).get(number, [])
+    known, places = timeline.rebalances, timeline.cached(_places_of_generations).get(number, [])
     return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]
 
 
@@ -326,7 +326,7 @@ def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """These facts, and the rebalances that they fall into or begin: one loss is put down to many causes."""
     known = tuple(facts)
-    return timeline.once(("with rebalances", known), lambda: (*known, *touched(timeline, known)))
+    return timeline.cached_as(("with rebalances", known), lambda: (*known, *touched(timeline, known)))
 
 
 def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -12,7 +12,7 @@ from rebalance_forensics.events.rebalances import AssignmentComputed, Assignment
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 
 LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 """Who says how many members a generation has, the briefest first."""
@@ -24,8 +24,8 @@ def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
         listed = timeline.of(kind)
         if not listed:
             continue
-        around = [listed.last(times[0] - 1), *[listed.first(at + 1) for at in (times[-1], *times[:-1])]]
-        told = tuple([event for event in around if event is not None])
+        ungrouped = [listed.last(times[0] - 1), *[listed.first(at + 1) for at in (times[-1], *times[:-1])]]
+        told = tuple([event for event in ungrouped if event is not None])
         if told:
             return told
     return ()
@@ -34,22 +34,22 @@ def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last line before its absence that gives the group.instance.id of its member."""
     gone = {departure.member for departure in absence.departures}
-    told = timeline.remembered(_by_instance)
-    before = [e for i in absence.participant.instance_ids if (e := told.get(i, InTime()).last(absence.at - 1))]
+    told = timeline.cached(_by_instance)
+    before = [e for i in absence.participant.instance_ids if (e := told.get(i, TimeIndex()).last(absence.at - 1))]
     tied = [e for e in before if getattr(e, "member", None) in gone]
     return tuple((tied or before)[:1])
 
 
-def _by_instance(timeline: Timeline) -> Mapping[str, InTime[Event]]:
+def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
     found: dict[str, list[Event]] = defaultdict(list)
     for event in timeline.own:
         instance = getattr(event, "instance_id", None)
         if instance and event.at is not None:
             found[instance].append(event)
-    return {instance: InTime(told, time_of) for instance, told in found.items()}
+    return {instance: TimeIndex(told, time_of) for instance, told in found.items()}
 
 
 def subscriptions_around(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
     """What it subscribed to last before a rejoin."""
-    before = timeline.said_by(participant, Subscribed).last(at)
+    before = timeline.events_from(participant, Subscribed).last(at)
     return (before,) if before is not None else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.events.base import Event
@@ -18,7 +18,7 @@ VOLUNTARY = ("closed", "left")
 
 def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
-    return timeline.remembered(_closings)
+    return timeline.cached(_closings)
 
 
 def _closings(timeline: Timeline) -> list[Absence]:
@@ -45,9 +45,9 @@ def _both(one: Absence, other: Absence) -> Absence:
     return Absence(one.participant, departures, arrivals, one.start or other.start, one.stop)
 
 
-def left_unheard(timeline: Timeline, away: Sequence[Absence]) -> bool:
+def left_without_client_log(timeline: Timeline, away: Sequence[Absence]) -> bool:
     """Whether they left by LeaveGroup and no log of theirs is there: a coordinator cannot see what made them close."""
-    asked = any(d.why not in SILENT for a in away for d in a.departures)
+    asked = any(d.why not in UNANNOUNCED for a in away for d in a.departures)
     return asked and not any(_is_heard(timeline, a) for a in away)
 
 
@@ -87,7 +87,7 @@ def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
     if absence.stop is not None:
         return True
     gone = absence.start is None and absence.back_at is None
-    alive = timeline.said_by(absence.participant, Event).first(absence.at + 1) is not None
+    alive = timeline.events_from(absence.participant, Event).first(absence.at + 1) is not None
     unheard = all(d.why == "vanished" for d in absence.departures) and not logs_leave_group(
         timeline, absence.participant
     )

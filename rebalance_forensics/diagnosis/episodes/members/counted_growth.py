@@ -29,7 +29,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
 def counted_growths(timeline: Timeline) -> list[Growth]:
     """By steps of a scaling; only in picked lines: a whole log names who joined."""
-    return timeline.remembered(_counted_growths) if timeline.coverage.is_excerpt else []
+    return timeline.cached(_counted_growths) if timeline.coverage.is_excerpt else []
 
 
 def _counted_growths(timeline: Timeline) -> list[Growth]:

@@ -11,7 +11,11 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_stable_group, told_empty, told_to_be_all
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import (
+    joins_stable_group,
+    states_full_membership,
+    told_empty,
+)
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
@@ -31,7 +35,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
 from rebalance_forensics.timeline.windows import (
     ADDED_MS,
@@ -49,9 +53,9 @@ from rebalance_forensics.timeline.windows import (
 _LEADS = ("librdkafka/", "python/", "go/")
 
 
-def led_unseen(timeline: Timeline, generation: Generation) -> bool:
+def leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
     """Where nobody logged that it leads, a member without a log does: the coordinator always has one lead."""
-    return generation.leader is None and not timeline.has_coordinator_log and timeline.remembered(_leaders_say_so)
+    return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_say_so)
 
 
 def _leaders_say_so(timeline: Timeline) -> bool:
@@ -70,7 +74,7 @@ def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: b
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
-def gives_up_a_generation(timeline: Timeline, run: Sequence[Arrival]) -> bool:
+def existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
     ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + LAST_JOINED_MS)
@@ -81,7 +85,7 @@ def gives_up_a_generation(timeline: Timeline, run: Sequence[Arrival]) -> bool:
 def reached_at(timeline: Timeline, generation: Generation) -> int:
     """When all had their assignment; of one that never got that far when it was created, else when it was prepared."""
     began = generation.started_at or 0
-    created = timeline.remembered(_created_at).get(generation.generation, ())
+    created = timeline.cached(_created_at).get(generation.generation, ())
     return generation.completed_at or next((at for at in created if at >= began), began)
 
 
@@ -96,7 +100,7 @@ def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
 
 def first_generation(timeline: Timeline, at: int) -> Generation | None:
     """The first generation that was reached at that time or later, or that was joined where no more is told."""
-    latest = timeline.remembered(_latest_reached)
+    latest = timeline.cached(_latest_reached)
     place = bisect_left(latest, at)
     if place < len(latest):
         return timeline.generations[place]
@@ -106,14 +110,14 @@ def first_generation(timeline: Timeline, at: int) -> Generation | None:
 
 def last_generation(timeline: Timeline, at: int) -> Generation | None:
     """The last of the generations that were reached by then."""
-    times, latest = timeline.remembered(_by_their_times)
+    times, latest = timeline.cached(_by_their_times)
     place = bisect_right(times, at)
     return timeline.generations[latest[place - 1]] if place else None
 
 
 def populated_at(timeline: Timeline) -> int | None:
     """When the first generation with members was reached, of those whose time is known."""
-    return timeline.remembered(_populated_at)
+    return timeline.cached(_populated_at)
 
 
 def _populated_at(timeline: Timeline) -> int | None:
@@ -134,12 +138,12 @@ def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
-    return timeline.remembered(_startup_arrivals)
+    return timeline.cached(_startup_arrivals)
 
 
-def born_with_the_group(timeline: Timeline) -> frozenset[str]:
+def initial_arrivals(timeline: Timeline) -> frozenset[str]:
     """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
-    return timeline.once("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
+    return timeline.cached_as("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
 
 
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -159,7 +163,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 
 def settled_after(timeline: Timeline, at: int) -> int:
     """When the first generation after `at` was created; a newcomer that started later was added to it."""
-    return next(timeline.remembered(_settled).onwards(at), at)
+    return next(timeline.cached(_settled).onwards(at), at)
 
 
 def waits_for_newcomers(rebalance: Rebalance) -> bool:
@@ -212,7 +216,7 @@ def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
     """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
-    ends = timeline.remembered(_ends_of_shutdowns)
+    ends = timeline.cached(_ends_of_shutdowns)
     place = bisect_left(ends, first.at)
     return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
 
@@ -226,15 +230,15 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     first = first_generation(timeline, run[0].at)
     if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
-    if gives_up_a_generation(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
+    if existing_member_revoked(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
         return True
     came = {a.member for a in run}
     if first is None or first.generation == 1:
         return False
-    counts = timeline.remembered(_member_counts)
+    counts = timeline.cached(_member_counts)
     arrived = sum(a.at <= (reached_at(timeline, first) or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or counts.get(first.generation, 0) > arrived or led_unseen(timeline, first)
+    return bool(unseen) or counts.get(first.generation, 0) > arrived or leader_has_no_log(timeline, first)
 
 
 def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
@@ -266,9 +270,9 @@ def _member_counts(timeline: Timeline) -> dict[int, int]:
     return found
 
 
-def _settled(timeline: Timeline) -> InTime[int]:
+def _settled(timeline: Timeline) -> TimeIndex[int]:
     """When generations were created, or reached all their members where only these tell (kafka-python until 2.0)."""
-    return InTime((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
+    return TimeIndex((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
 def _of_the_start(arrival: Arrival, settled: int) -> bool:
@@ -286,7 +290,7 @@ def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
 
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
     """Every time the last members shut down cleanly, one soon after another."""
-    return timeline.remembered(_shutdowns)
+    return timeline.cached(_shutdowns)
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
@@ -320,15 +324,15 @@ def _end_of(run: list[Absence]) -> list[Absence]:
     return run
 
 
-def with_members(timeline: Timeline) -> InTime[int]:
+def with_members(timeline: Timeline) -> TimeIndex[int]:
     """When generations that have members were created, or reached where only that is told (`_settled`)."""
-    return timeline.remembered(_with_members)
+    return timeline.cached(_with_members)
 
 
-def _with_members(timeline: Timeline) -> InTime[int]:
+def _with_members(timeline: Timeline) -> TimeIndex[int]:
     named = {g.generation for g in timeline.generations if g.members}
     known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
-    return InTime((at for r in known if (at := r.stabilized_at or r.completed_at)), at=int)
+    return TimeIndex((at for r in known if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
 def _counts_members(rebalance: Rebalance) -> bool:
@@ -357,7 +361,7 @@ def _later(timeline: Timeline, away: Absence) -> bool:
     back = away.back_at or 0
     if back - away.at <= one_shutdown_ms(timeline):
         return False
-    return any(d.participant is not away.participant and d.at < back for d in timeline.remembered(_first_departures))
+    return any(d.participant is not away.participant and d.at < back for d in timeline.cached(_first_departures))
 
 
 def _first_departures(timeline: Timeline) -> list[Departure]:
@@ -382,10 +386,10 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     gone = {a.participant for a in group}
     end = until or timeline.last
-    if timeline.coverage.is_excerpt and not told_to_be_all(timeline, group[0].at, end, len(gone)):
+    if timeline.coverage.is_excerpt and not states_full_membership(timeline, group[0].at, end, len(gone)):
         return False
     reached = last_generation(timeline, last)
-    if reached is not None and led_unseen(timeline, reached):
+    if reached is not None and leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():
@@ -400,7 +404,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if went is None and (
             came
             or not participant.member_ids.isdisjoint(listed)
-            or timeline.said_by(participant, Event).first(last + LAST_WORDS_MS + 1)
+            or timeline.events_from(participant, Event).first(last + LAST_WORDS_MS + 1)
         ):
             return False
         if went is not None and came is not None and came.at > went.at:
@@ -428,7 +432,7 @@ def _began_later(timeline: Timeline, participant: Participant, since: int | None
     first = timeline.arrivals.of(participant).first(0)
     if since is None or first is None or first.at < since:
         return False
-    return timeline.said_by(participant, Event).last(since - STARTUP_GAP_MS) is None
+    return timeline.events_from(participant, Event).last(since - STARTUP_GAP_MS) is None
 
 
 def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
@@ -441,7 +445,7 @@ def left_nobody(timeline: Timeline, away: Absence) -> bool:
     """Whether it was the last: everybody else had gone, too, and nobody came back."""
     if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
         return False
-    last = timeline.remembered(_all_gone_at)
+    last = timeline.cached(_all_gone_at)
     return last is not None and last <= away.at + together_ms(timeline)
 
 

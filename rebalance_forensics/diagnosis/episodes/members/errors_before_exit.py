@@ -87,7 +87,7 @@ def throwers(timeline: Timeline, event: Event) -> Sequence[Participant]:
         return here  # every thread of a process belongs to its instance or worker
     if event.speaker.client_id is not None:
         return [a for a in here if event.speaker.client_id in a.client_ids]
-    owners = timeline.remembered(_owners_of_threads).get((event.speaker.file, event.speaker.thread))
+    owners = timeline.cached(_owners_of_threads).get((event.speaker.file, event.speaker.thread))
     if owners is not None:
         return [a for a in here if a in owners]
     return here if len(here) == 1 else []

@@ -29,12 +29,12 @@ _NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
 
 def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     """Members of several processes that were told within one heartbeat interval that they are unknown."""
-    return timeline.remembered(_expelled_at_once)
+    return timeline.cached(_expelled_at_once)
 
 
 def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
     """Those of them that an absence is one of; none where it is no such absence."""
-    return timeline.remembered(_by_their_departures).get(absence.departures[0].id, [])
+    return timeline.cached(_by_their_departures).get(absence.departures[0].id, [])
 
 
 def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
@@ -68,13 +68,13 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
         return ()
     if all(isinstance(e, SyncFailed) for e in absence.told):
         return absence.told
-    answered = timeline.said_by(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
+    answered = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
     if not isinstance(answered, JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
         return ()
     return (answered, *absence.told)
 
 
-def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The lines that show it is no longer a member, where its log begins with them and goes on.
 
     A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
@@ -85,7 +85,7 @@ def lost_unheard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
         return ()
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
         return ()
-    told = timeline.said_by(absence.participant, Event)
+    told = timeline.events_from(absence.participant, Event)
     since = next((time_of(e) for e in told if not isinstance(e, _NOTICED_LATE)), absence.at)
     first = absence.told[0]
     late = was_refused(first) or isinstance(first, OwnershipGivenUp)
@@ -104,7 +104,7 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     begin = absence.at - session_timeout_ms(timeline)
     if not covering(timeline.coverage.of(absence.participant), begin, absence.at):
         return False
-    lost = timeline.said_by(absence.participant, CoordinatorLost, NodeDisconnected)
+    lost = timeline.events_from(absence.participant, CoordinatorLost, NodeDisconnected)
     return not lost.any_between(begin, absence.back_at or absence.at + SAME_REBALANCE_MS)
 
 

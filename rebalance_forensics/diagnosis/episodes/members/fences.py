@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
@@ -190,7 +190,7 @@ def around_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
     """How those that used the id came, returned and went meanwhile."""
     participants, begin, end = fence.participants, fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]
     found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
     return tuple(found)

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_to_be_all
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import states_full_membership
 from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
 from rebalance_forensics.events.base import Event
@@ -41,7 +41,7 @@ class Flapping(Struct, frozen=True):
 def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
     """Whether nobody stayed; where the coordinator is heard, its own count decides: others may have no log."""
     began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
-    counted = not timeline.has_coordinator_log or told_to_be_all(timeline, began, ended, len(walk.participants))
+    counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
     return walk.everyone and counted
 
 
@@ -56,7 +56,7 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
             cycles[away.participant].append(away)
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     added = Counter(a.participant for a in timeline.arrivals if a.id not in born)
     flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
     if not flapping:
@@ -94,7 +94,7 @@ def _waves(timeline: Timeline) -> Iterator[Flapping]:
     A process that makes a consumer for each job or request names every one anew, too.
     """
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(timeline, a)]
     waves: list[list[Arrival]] = []
     gone_at = 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import WAKING_MS
 
@@ -21,7 +21,7 @@ OWN_LINES = 4
 
 def losses(timeline: Timeline) -> list[Absence]:
     """Every absence of a member that said nothing of leaving."""
-    return absences(timeline, SILENT)
+    return absences(timeline, UNANNOUNCED)
 
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
@@ -38,7 +38,7 @@ def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     told = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
     if told or not absence.participant.has_log:
         return tuple(told)
-    before = timeline.said_by(absence.participant, Event).last(absence.at)
+    before = timeline.events_from(absence.participant, Event).last(absence.at)
     return (before,) if before is not None and before.at else ()
 
 
@@ -46,7 +46,7 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The first that its own log shows after the group lost it."""
     if not absence.participant.has_log or absence.start is not None:
         return ()
-    return tuple(islice(timeline.said_by(absence.participant, Event).onwards(absence.at + 1), OWN_LINES))
+    return tuple(islice(timeline.events_from(absence.participant, Event).onwards(absence.at + 1), OWN_LINES))
 
 
 def is_static(timeline: Timeline, absence: Absence) -> bool:
@@ -58,22 +58,22 @@ def is_static(timeline: Timeline, absence: Absence) -> bool:
 
 def _all_static(timeline: Timeline, at: int) -> bool:
     """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
-    told = timeline.remembered(_counted)
+    told = timeline.cached(_counted)
     nearest = told.last(at) or told.first(at)
     return nearest is not None and nearest.static_count == nearest.member_count
 
 
-def _counted(timeline: Timeline) -> InTime[AssignmentReceived]:
+def _counted(timeline: Timeline) -> TimeIndex[AssignmentReceived]:
     told = timeline.of(AssignmentReceived)
-    return InTime((e for e in told if e.member_count and e.static_count is not None), time_of)
+    return TimeIndex((e for e in told if e.member_count and e.static_count is not None), time_of)
 
 
-def may_close_unlogged(timeline: Timeline, absence: Absence) -> bool:
+def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
     """A consumer that logs no close, and whose log ends, or breaks off until its process starts anew."""
     return absence.stop is None and absence.vanished and closes_unlogged(timeline, absence.participant)
 
 
-def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
+def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
     """Whether nothing but the end of its log, and a list without it, tells how it went, though the others' logs go on.
 
     Log4j 2 shuts down in a hook of its own, while another closes the consumer: what that one logs is lost.
@@ -86,7 +86,7 @@ def only_its_log_ends(timeline: Timeline, absence: Absence) -> bool:
     return end <= absence.at + WAKING_MS and logs_leave_group(timeline, absence.participant)
 
 
-def only_its_log_breaks_off(timeline: Timeline, absence: Absence) -> bool:
+def restart_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
     """Whether its log shows a new process and neither a close nor an expiry: the closing lines may be lost as well."""
     if not absence.vanished or absence.start is None or absence.stop is not None:
         return False

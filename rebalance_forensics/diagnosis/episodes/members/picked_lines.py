@@ -39,7 +39,7 @@ def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
     return "Empty" in states or "Dead" in states
 
 
-def told_to_be_all(timeline: Timeline, begin: int, until: int, gone: int) -> bool:
+def states_full_membership(timeline: Timeline, begin: int, until: int, gone: int) -> bool:
     """Whether a line says that so many were all members: that nobody is left, or how many there were."""
     if timeline.of(GroupEmptied).any_between(begin, until):
         return True

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalan
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     AROUND_MS,
@@ -38,7 +38,7 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]
         if participant is None or added.replacing:
             continue
         at = time_of(added)
-        ended = timeline.said_by(participant, ThreadRemoved).between(at - THREADS_BY_HAND_MS, at)
+        ended = timeline.events_from(participant, ThreadRemoved).between(at - THREADS_BY_HAND_MS, at)
         stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - THREAD_SWAP_MS]
         if stopped and not any(e.phase == "removing" for e in ended):
             found.setdefault(participant, []).extend((stopped[-1], added))
@@ -50,7 +50,7 @@ def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
         return found
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_lived(timeline, a)}
     for_good: set[Participant] = set()
     for departure in timeline.departures:
@@ -69,7 +69,7 @@ def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def _has_grown(timeline: Timeline, participant: Participant) -> bool:
     """Some successor has a number that had not gone before; slow threads come back under those they had."""
-    born, gone = born_with_the_group(timeline), timeline.departures.of(participant)
+    born, gone = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
         a.id not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
         for a in timeline.arrivals.of(participant)
@@ -131,9 +131,9 @@ class ReplacedThreads(Struct, frozen=True):
     shown: Literal["handler", "successor", "swapped"]
 
     @property
-    def times(self) -> InTime[int]:
+    def times(self) -> TimeIndex[int]:
         """When threads were replaced."""
-        return InTime([time_of(e) for e in self.told], at=int)
+        return TimeIndex([time_of(e) for e in self.told], at=int)
 
     @property
     def count(self) -> int:
@@ -166,7 +166,7 @@ def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact
     """How the threads that died went, and those in their place came."""
     times, participant = replaced.times, replaced.participant
     moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, participant)
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     moves = [m for m in moves if m.id not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
     return facts + [d for d in expiries_of(timeline, participant, replaced.told) if d not in facts]

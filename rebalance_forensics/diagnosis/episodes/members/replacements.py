@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, has_left_by, restarts
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
@@ -24,13 +24,13 @@ _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 def replacements(timeline: Timeline) -> list[Restart]:
     """Each member that went for good with the newcomer nearest in time, whether that one came before or after."""
-    return timeline.remembered(_replacements)
+    return timeline.cached(_replacements)
 
 
 def _replacements(timeline: Timeline) -> list[Restart]:
     known = restarts(timeline)
-    used = {a.id for r in known for a in r.arrivals} | born_with_the_group(timeline)
-    newcomers = InTime(a for a in timeline.arrivals if a.first and a.id not in used)
+    used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
+    newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)
     taken: dict[int, Arrival] = {}
     gone = _gone(timeline, {id(r.away) for r in known})
     for away in gone:

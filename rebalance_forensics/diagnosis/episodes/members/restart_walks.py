@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT, Absence, members_counted, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, members_counted, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
@@ -69,7 +69,7 @@ def restart_walks(timeline: Timeline) -> list[RestartWalk]:
 
     A static member that is back in time costs no rebalance: those walk by themselves (static_returns).
     """
-    return timeline.once("restart walks", lambda: list(_restart_walks(timeline)))
+    return timeline.cached_as("restart walks", lambda: list(_restart_walks(timeline)))
 
 
 def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
@@ -104,7 +104,7 @@ def _settled(timeline: Timeline, group: list[Restart], before: int | None = None
     """How many members the group had before."""
     replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
     at = group[0].away.at - 1 if before is None else before
-    members, (went, came) = timeline.remembered(_every_member), timeline.remembered(_times_away)
+    members, (went, came) = timeline.cached(_every_member), timeline.cached(_times_away)
     there = len(members) - bisect_right(went, at) + bisect_right(came, at)
     there -= sum(a in members and not _gone_by(timeline, a, at) for a in replacing)
     return max(there, members_counted(timeline, at + 1))
@@ -239,7 +239,7 @@ def _from_its_first_step(group: list[Restart]) -> list[Restart]:
 
 
 def _fell_silent(absence: Absence) -> bool:
-    return all(d.why in SILENT for d in absence.departures)
+    return all(d.why in UNANNOUNCED for d in absence.departures)
 
 
 def _replaced(group: list[Restart]) -> list[Participant]:

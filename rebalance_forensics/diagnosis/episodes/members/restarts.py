@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
 from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, EXPIRY_SLACK_MS, RESTART_PAIR_MS, START_LINES_MS
 
@@ -48,7 +48,7 @@ class Restart:
 
 def restarts(timeline: Timeline) -> list[Restart]:
     """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
-    return timeline.remembered(_restarts)
+    return timeline.cached(_restarts)
 
 
 def _restarts(timeline: Timeline) -> list[Restart]:
@@ -65,9 +65,9 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         elif away.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, away)):
             # Somebody picked the lines, and not the one of its return; or its log was collected before it joined.
             found.append(Restart(away, away.participant, away.start.at, ()))
-    used |= born_with_the_group(timeline)
-    newcomers = InTime(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
-    anonymous = InTime(a for a in newcomers if _is_anonymous(a))
+    used |= initial_arrivals(timeline)
+    newcomers = TimeIndex(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
+    anonymous = TimeIndex(a for a in newcomers if _is_anonymous(a))
     known = {id(r.away) for r in found}
     unheard = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
     silent = {id(a) for a in unheard}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group, shutdowns
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, may_close_unlogged, only_its_log_ends
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
+    close_not_logged,
+    log_ends_without_shutdown,
+    losses,
+)
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts, successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline.clients import closes_without_leave_group
@@ -35,15 +39,15 @@ def removals_unheard(timeline: Timeline) -> list[Absence]:
         a
         for a in losses(timeline)
         if closes_without_leave_group(timeline, a.participant)
-        or may_close_unlogged(timeline, a)
-        or only_its_log_ends(timeline, a)
+        or close_not_logged(timeline, a)
+        or log_ends_without_shutdown(timeline, a)
     )
     return [a for a in unheard if a.back_at is None and a.start is None and a.departures[0].id not in last]
 
 
 def additions(timeline: Timeline) -> list[list[Arrival]]:
     """Members never seen before that came while others were in, by steps of the scaling."""
-    born = born_with_the_group(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    born = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in born and (a.first or _is_added_thread(timeline, a)))
     return runs(new, lambda a: a.at, ONE_SCALING_MS)
 

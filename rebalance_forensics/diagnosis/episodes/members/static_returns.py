@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
 
@@ -40,7 +40,7 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
-    told = InTime(found, lambda r: r.at)
+    told = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
     found += [r for r in again if not _is_told(told, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
@@ -50,7 +50,7 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     """How each of them was answered: with the generation that the group already had."""
     found: list[Event] = []
     for each in group:
-        joined = timeline.said_by(each.participant, JoinSucceeded)
+        joined = timeline.events_from(each.participant, JoinSucceeded)
         near = joined.between(each.at - ITS_ARRIVAL_MS, each.at + ITS_ARRIVAL_MS)
         found += sorted(near, key=lambda e: abs(time_of(e) - each.at))[:1]
     return found
@@ -69,10 +69,10 @@ def _is_gone(timeline: Timeline, one: Return) -> bool:
     """Whether its log has more than this life, or tells that it stopped."""
     start = timeline.starts.of(one.participant).last(one.at)
     began = one.at if start is None else start.at
-    return timeline.said_by(one.participant, Event).last(began - 1) is not None
+    return timeline.events_from(one.participant, Event).last(began - 1) is not None
 
 
-def _is_told(told: InTime[Return], one: Return) -> bool:
+def _is_told(told: TimeIndex[Return], one: Return) -> bool:
     """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
     near = told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
     return any(other.participant is one.participant for other in near)

@@ -39,7 +39,7 @@ def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
     """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
     if away.participant.kind != "instance" or away.start is not None:
         return []
-    told = timeline.said_by(away.participant, ThreadRemoved).between(away.at - THREADS_BY_HAND_MS, away.at)
+    told = timeline.events_from(away.participant, ThreadRemoved).between(away.at - THREADS_BY_HAND_MS, away.at)
     removed = {e.thread: e for e in told if isinstance(e, ThreadRemoved) and e.phase == "removing"}
     gone = _threads(away.departures)
     return [removed[thread] for thread in sorted(gone)] if gone and gone <= set(removed) else []

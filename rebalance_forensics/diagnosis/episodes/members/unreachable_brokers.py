@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
 
@@ -41,13 +41,13 @@ def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreach
     """The brokers that its process failed to reach for a while, from about its last poll() on."""
     if departure.why != "poll-timeout":
         return []
-    return timeline.once(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
+    return timeline.cached_as(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
 
 
 def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
     limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
-    failed = timeline.remembered(_failed_by_process).get(departure.participant) if limit else None
+    failed = timeline.cached(_failed_by_process).get(departure.participant) if limit else None
     by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
     for event in failed.between(polled - limit, departure.at) if failed is not None else ():
         if (broker := broker_of(event)) is not None:
@@ -60,13 +60,13 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
     ]
 
 
-def _failed_by_process(timeline: Timeline) -> dict[Participant, InTime[NodeDisconnected]]:
+def _failed_by_process(timeline: Timeline) -> dict[Participant, TimeIndex[NodeDisconnected]]:
     """What every client of a member's process says of connections: consumers, producers, admin clients."""
     found: dict[Participant, list[NodeDisconnected]] = defaultdict(list)
     for event in timeline.of(NodeDisconnected):
         for participant in _of_its_process(timeline, event):
             found[participant].append(event)
-    return {participant: InTime(events, time_of, ordered=True) for participant, events in found.items()}
+    return {participant: TimeIndex(events, time_of, ordered=True) for participant, events in found.items()}
 
 
 def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:

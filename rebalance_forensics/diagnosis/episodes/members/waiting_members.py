@@ -67,7 +67,7 @@ def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
     """Those that were in no generation while their own logs continue for longer than a request may take."""
     patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
-        if not participant.has_log or _is_in(timeline, participant) or _had_a_session(timeline, participant):
+        if not participant.has_log or ensure_member(timeline, participant) or _had_a_session(timeline, participant):
             continue
         found = _waiting(timeline, participant)
         if found is not None and found.end - found.begin > patience:
@@ -75,7 +75,7 @@ def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
-    asked = [e for e in timeline.said_by(participant, *_ASKING) if not (isinstance(e, Subscribed) and e.by_hand)]
+    asked = [e for e in timeline.events_from(participant, *_ASKING) if not (isinstance(e, Subscribed) and e.by_hand)]
     picked = not timeline.coverage.of(participant)
     if not asked or (picked and len(asked) < _PICKED_ATTEMPTS):
         return None
@@ -88,21 +88,21 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
         end=end,
         asked=tuple(asked),
         refused=tuple(refused),
-        lost=tuple(timeline.said_by(participant, CoordinatorLost).between(begin, end)),
+        lost=tuple(timeline.events_from(participant, CoordinatorLost).between(begin, end)),
         picked=picked,
     )
 
 
-def _is_in(timeline: Timeline, participant: Participant) -> bool:
+def ensure_member(timeline: Timeline, participant: Participant) -> bool:
     """Whether it ever had an assignment, or others list it; whose SyncGroup fails each time has joined in vain."""
-    if timeline.said_by(participant, *_IN):
+    if timeline.events_from(participant, *_IN):
         return True
-    joined = timeline.said_by(participant, JoinSucceeded)
+    joined = timeline.events_from(participant, JoinSucceeded)
     if joined:
-        failed = timeline.said_by(participant, SyncFailed)
-        again = [time_of(e) for e in (*joined, *timeline.said_by(participant, JoinStarted))]
+        failed = timeline.events_from(participant, SyncFailed)
+        again = [time_of(e) for e in (*joined, *timeline.events_from(participant, JoinStarted))]
         return not all(failed.any_between(time_of(e), _next(again, time_of(e), timeline.last)) for e in joined)
-    client_ids, member_ids = timeline.remembered(_listed)
+    client_ids, member_ids = timeline.cached(_listed)
     return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
 
 
@@ -119,7 +119,7 @@ def _next(times: Iterable[int], after: int, last: int) -> int:
 
 def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
     """Whether it lost a session: who never joined has none to lose."""
-    return any(map(session_is_over, timeline.said_by(participant, CoordinatorLost)))
+    return any(map(session_is_over, timeline.events_from(participant, CoordinatorLost)))
 
 
 def _heard_until(timeline: Timeline, participant: Participant, begin: int) -> int:
@@ -135,7 +135,7 @@ def expired_sessions(timeline: Timeline) -> dict[tuple[Participant | None, str],
     Clients that print no client id (kafka-python) are known by where they run alone.
     """
     found: dict[tuple[Participant | None, str], list[CoordinatorLost]] = {}
-    for event in timeline.own.telling(CoordinatorLost):
+    for event in timeline.own.of_type(CoordinatorLost):
         if event.speaker.role != "broker" and event.at is not None and _SESSION in (event.cause or ""):
             participant = timeline.participants.of_speaker(event)
             found.setdefault((participant, "" if participant is not None else place_name(event)), []).append(event)

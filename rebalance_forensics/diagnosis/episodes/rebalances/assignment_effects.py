@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import Undelivered
 from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
@@ -52,7 +52,7 @@ def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> t
     """Whom the group lost meanwhile, whoever waited in SyncGroup included, and how they came back."""
     begin, end = time_of(late[0].joined), time_of(late[-1].computed)
     until = end + setting_ms(timeline, OFFSETS_WRITE)
-    gone = [d for d in timeline.departures.between(begin, until) if d.why in SILENT]
+    gone = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
     came = [a for a in timeline.arrivals.between(begin, until) if not a.first]
     return (*gone, *came, *timeline.rebalances.between(begin - CLOCK_SLACK_MS, until))
 

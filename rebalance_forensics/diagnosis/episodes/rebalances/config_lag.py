@@ -81,7 +81,7 @@ def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
     """The line nearest to where a rebalance began with which a worker says that the configuration makes it rejoin."""
     begin, end = rebalance.started_at - CONFIG_NOTICED_MS, rebalance.started_at + CONFIG_BEFORE_MS
-    told = timeline.own.telling(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
+    told = timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
     forcing = [e for e in told if _forces_rejoin(e)]
     return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
 
@@ -116,7 +116,7 @@ def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
     """Its lines; where several workers write to one file, their client ids part them."""
     found: dict[tuple[Participant | None, str, str | None], list[Event]] = defaultdict(list)
-    for event in timeline.own.telling(ConfigOffsetBehind, WorkerAssigned):
+    for event in timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned):
         if event.at is not None:
             who = timeline.participants.of_speaker(event)
             found[who, "" if who is not None else place_name(event), event.speaker.client_id].append(event)

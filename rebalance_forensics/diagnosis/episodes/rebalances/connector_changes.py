@@ -13,7 +13,7 @@ from rebalance_forensics.events.connect import ConnectorConfigChanged
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
 
 F = TypeVar("F", Rebalance, Request)
@@ -52,7 +52,7 @@ def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
     return event.change in ("created", "updated", "removed", "tasks")
 
 
-def _right_after(run: Sequence[Event], facts: InTime[F]) -> list[F]:
-    changed = InTime(map(time_of, run), at=int)
+def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
+    changed = TimeIndex(map(time_of, run), at=int)
     near = facts.between(changed[0] - CONFIG_BEFORE_MS, changed[-1] + CONFIG_NOTICED_MS)
     return [f for f in near if changed.any_between(fact_at(f) - CONFIG_NOTICED_MS, fact_at(f) + CONFIG_BEFORE_MS)]

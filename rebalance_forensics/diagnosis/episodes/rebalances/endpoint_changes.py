@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.streams import FollowUpScheduled
@@ -55,7 +55,7 @@ class FollowedReturn(Struct, frozen=True):
 
 def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
     """Members that were told to rebalance again because their host endpoint is new."""
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     for event in timeline.of(FollowUpScheduled):
         participant = timeline.participants.of_speaker(event)
         if event.kind != "endpoint" or participant is None or event.at is None:
@@ -77,7 +77,7 @@ def endpoints_configured(timeline: Timeline, participant: Participant, until: in
 def consumer_configured(timeline: Timeline, change: EndpointChange) -> list[SettingsReported]:
     """The configuration of the consumer that asks: it names client and group."""
     name = change.told.speaker.thread or change.told.speaker.client_id
-    dumps = timeline.said_by(change.participant, SettingsReported).between(0, time_of(change.told))
+    dumps = timeline.events_from(change.participant, SettingsReported).between(0, time_of(change.told))
     return [e for e in dumps if name is not None and dict(e.settings).get("client.id") == name][-1:]
 
 

@@ -141,9 +141,9 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
         return
     if timeline.moves(at - ITS_REBALANCE_MS, at + SETTLED_MS):
         return
-    gave_up = timeline.said_by(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
+    gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
-    if hands_over or not timeline.remembered(releases_of).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
+    if hands_over or not timeline.cached(releases_of).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
         return
     requests = timeline.requests.of(rejoined.participant).between(at - SETTLED_MS, at + ITS_REBALANCE_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)

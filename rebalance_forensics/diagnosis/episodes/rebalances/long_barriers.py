@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalan
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import last_to_rejoin
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import INITIAL_DELAY, all_have_heard_ms, heartbeat_interval_ms, setting_ms
 from rebalance_forensics.timeline.windows import (
     BARRIER_ALLOWED_MS,
@@ -83,13 +83,13 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     (GroupCoordinator's InitialDelayedJoin.)
     """
     near, at = INITIAL_DELAY_MS + 2 * CLOCK_SLACK_MS - 1, rebalance.started_at
-    if rebalance.generation == 1 or timeline.remembered(_starting).any_between(at - near, at + near):
+    if rebalance.generation == 1 or timeline.cached(_starting).any_between(at - near, at + near):
         return max(START_UP_BARRIER_MS + BARRIER_ALLOWED_MS, allowed_ms(timeline))
     return allowed_ms(timeline)
 
 
-def _starting(timeline: Timeline) -> InTime[Arrival]:
-    return InTime(chain.from_iterable(startup_arrivals(timeline)))
+def _starting(timeline: Timeline) -> TimeIndex[Arrival]:
+    return TimeIndex(chain.from_iterable(startup_arrivals(timeline)))
 
 
 def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.absences import SILENT
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded
@@ -47,11 +47,11 @@ def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
         leader = timeline.participants.of_speaker(computed)
         if leader is None or leader.kind == "instance":
             continue
-        joins = timeline.said_by(leader, JoinSucceeded).between(timeline.first, computed.at or 0)
+        joins = timeline.events_from(leader, JoinSucceeded).between(timeline.first, computed.at or 0)
         joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
         if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ASSIGNED_LATE_MS:
             continue
         gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ASSIGNED_LATE_MS)
-        lost = tuple(d for d in gone if d.why in SILENT)
+        lost = tuple(d for d in gone if d.why in UNANNOUNCED)
         if lost:
             yield SlowAssignment(leader=leader, joined=joined, computed=computed, lost=lost)

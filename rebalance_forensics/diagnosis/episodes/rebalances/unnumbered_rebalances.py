@@ -15,7 +15,7 @@ from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
+from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
 
@@ -26,7 +26,7 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     """What members logged, one list a rebalance, where no log shows a single generation of the group."""
     if timeline.rebalances:
         return []
-    told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and tells_of_a_rebalance(e)]
+    told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
     # Java says so again with each heartbeat until it rejoins.
     again = any(isinstance(e, JoinRequested) for e in told)
     found = runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else SAME_REBALANCE_MS)
@@ -49,7 +49,7 @@ def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
     """Partitions that a member gave back, and those it was given next: what it does in every eager rebalance."""
     revoked: dict[object, Event] = {}
-    for event in timeline.own.telling(PartitionsRevoked, *_GIVEN):
+    for event in timeline.own.of_type(PartitionsRevoked, *_GIVEN):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if event.at is None:
             continue
@@ -62,7 +62,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
 def _elections(timeline: Timeline) -> Iterator[list[Event]]:
     """Each time that Schema Registry's instances name another leader than before."""
     before: str | None = None
-    for event in timeline.own.telling(RegistryLeaderElected):
+    for event in timeline.own.of_type(RegistryLeaderElected):
         assert isinstance(event, RegistryLeaderElected)
         if event.at is not None and before is not None and event.leader != before:
             yield [event]

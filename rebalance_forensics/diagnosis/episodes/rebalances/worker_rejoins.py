@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.members.departures import born_with_the_group
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
 from rebalance_forensics.events.base import Event
@@ -61,6 +61,6 @@ def _is_heard(timeline: Timeline, request: Request) -> bool:
 def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
     """The work of a worker that left is handed over when scheduled.rebalance.max.delay.ms is over."""
     delay = setting_ms(timeline, CONNECT_DELAY)
-    born = born_with_the_group(timeline)
+    born = initial_arrivals(timeline)
     moves = [m for m in timeline.moves(at - delay - CONFIG_NOTICED_MS, at - 1) if m.id not in born]
     return distinct_events(e for m in moves for e in m.events[:1])

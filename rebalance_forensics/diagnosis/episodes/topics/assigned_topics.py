@@ -27,7 +27,7 @@ class GivenTopics(Struct, frozen=True):
 
 def given_topics(timeline: Timeline) -> GivenTopics:
     """From every assignment that a member or the leader logged."""
-    return timeline.once("given topics", lambda: _given_topics(timeline))
+    return timeline.cached_as("given topics", lambda: _given_topics(timeline))
 
 
 def _given_topics(timeline: Timeline) -> GivenTopics:

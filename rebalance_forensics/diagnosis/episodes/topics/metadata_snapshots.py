@@ -37,7 +37,7 @@ def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
     seen = [_snapshots(e) for e in request.events]
     if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
         return False
-    begin, lost = request.at - HAND_OVER_MS, timeline.said_by(request.participant, CoordinatorLost)
+    begin, lost = request.at - HAND_OVER_MS, timeline.events_from(request.participant, CoordinatorLost)
     came_up = timeline.of(BrokerStarted, GroupLoaded)
     return lost.any_between(begin, request.at) or came_up.any_between(begin, request.at)
 

@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, SUBSCRIBED_BEFORE_MS
 
@@ -55,7 +55,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
 def growths(timeline: Timeline) -> list[Growth]:
     """Every rebalance of this kind that no member's coming, going or new subscription explains."""
-    return timeline.once("growths", lambda: list(_growths(timeline)))
+    return timeline.cached_as("growths", lambda: list(_growths(timeline)))
 
 
 def _growths(timeline: Timeline) -> Iterator[Growth]:
@@ -65,7 +65,7 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
             first.setdefault(partition, event)
     if not first:
         return
-    given = InTime(first.items(), lambda item: time_of(item[1]))
+    given = TimeIndex(first.items(), lambda item: time_of(item[1]))
     highest: dict[str, int] = defaultdict(lambda: -1)
     ordered = timeline.rebalances
     for index, rebalance in enumerate(ordered):

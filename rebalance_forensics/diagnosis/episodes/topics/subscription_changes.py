@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import PATTERN_MATCHED_MS, RESUBSCRIBED_MS
 
 SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
@@ -82,7 +82,7 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
             unheard = _new_topics_unheard(timeline, request)
             shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if unheard else "logged"
             yield SubscriptionChange(request.participant, shown, request.events, (request,))
-    yield from _resubscribed(timeline, InTime(r for r in told if r.participant is not None))
+    yield from _resubscribed(timeline, TimeIndex(r for r in told if r.participant is not None))
     for growth in growths(timeline):
         if growth.taken_up_by is not None:
             lines, topics = tuple(growth.told), tuple(growth.topics)
@@ -95,12 +95,12 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
 def _new_topics_unheard(timeline: Timeline, request: Request) -> bool:
     """Whether a member that may read a pattern says so to brokers whose logs begin too late to show a new topic."""
     at = request.at
-    if timeline.said_by(request.participant, Subscribed).last(at) is not None or topics_told(timeline):
+    if timeline.events_from(request.participant, Subscribed).last(at) is not None or topics_told(timeline):
         return False
     return not covering(timeline.coverage.brokers, at - PATTERN_MATCHED_MS, at, detailed=False)
 
 
-def _resubscribed(timeline: Timeline, asked: InTime[Request]) -> Iterator[SubscriptionChange]:
+def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[SubscriptionChange]:
     """The same process subscribed to other topics, and its log does not give that as its reason to rejoin."""
     for participant, event in resubscriptions(timeline):
         at = time_of(event)

@@ -29,7 +29,7 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     """
     if request.why != "subscription-changed":
         return None
-    last = timeline.said_by(request.participant, Subscribed).last(request.at + SETTLED_MS)
+    last = timeline.events_from(request.participant, Subscribed).last(request.at + SETTLED_MS)
     changed = topics_changed_before(timeline, request.at, PATTERN_MATCHED_MS)
     if last is not None:
         if last.topic_pattern is None:
@@ -71,12 +71,12 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 def topics_told(timeline: Timeline) -> frozenset[str]:
     """The topics that members asked for in their logs; none where any of them asked for a pattern."""
-    return frozenset() if asks_by_pattern(timeline) else timeline.remembered(_asked)
+    return frozenset() if asks_by_pattern(timeline) else timeline.cached(_asked)
 
 
 def asks_by_pattern(timeline: Timeline) -> bool:
     """Whether any member asked for a pattern of topics."""
-    return timeline.remembered(_any_pattern)
+    return timeline.cached(_any_pattern)
 
 
 def _any_pattern(timeline: Timeline) -> bool:
@@ -89,12 +89,12 @@ def _asked(timeline: Timeline) -> frozenset[str]:
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """Those of the changed topics that some member asked for or was ever given."""
-    known = timeline.remembered(_read)
+    known = timeline.cached(_read)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
 
 def _read(timeline: Timeline) -> frozenset[str]:
-    return timeline.remembered(_asked) | set(given_topics(timeline).partitions)
+    return timeline.cached(_asked) | set(given_topics(timeline).partitions)
 
 
 def _is_internal(timeline: Timeline, topic: str) -> bool:
@@ -107,7 +107,7 @@ def wordless_rejoins(timeline: Timeline) -> list[Request]:
 
     Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
     """
-    return timeline.remembered(_wordless_rejoins)
+    return timeline.cached(_wordless_rejoins)
 
 
 def _wordless_rejoins(timeline: Timeline) -> list[Request]:
@@ -154,7 +154,7 @@ def _names(text: str) -> list[str]:
 
 def resubscriptions(timeline: Timeline) -> list[tuple[Participant, Event]]:
     """Who changed its subscription, and the line: later ones of the same process that ask for other topics."""
-    return timeline.once("resubscriptions", lambda: list(_resubscriptions(timeline)))
+    return timeline.cached_as("resubscriptions", lambda: list(_resubscriptions(timeline)))
 
 
 def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:

@@ -32,7 +32,7 @@ from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import InTime
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     ITS_REBALANCE_MS,
     METADATA_NOTICED_MS,
@@ -73,7 +73,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     others = [r for r in told if not _noticed_only_that_topics_vanished(timeline, r)]
     for group in runs(others, lambda r: r.at, ONE_METADATA_CHANGE_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
-    near = InTime(told)
+    near = TimeIndex(told)
     wordless = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
     for request in wordless:
         yield from _perhaps_noticed(timeline, request)
@@ -131,7 +131,7 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
-    grown = timeline.remembered(_growths_by_rebalance)
+    grown = timeline.cached(_growths_by_rebalance)
     return [g for r in touched(timeline, group) for g in grown.get(r.id, ())]
 
 
@@ -156,7 +156,7 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
         )
 
 
-def _is_next_to(request: Request, told: InTime[Request]) -> bool:
+def _is_next_to(request: Request, told: TimeIndex[Request]) -> bool:
     return told.any_between(request.at - SAME_REJOIN_MS + 1, request.at + SAME_REJOIN_MS - 1)
 
 

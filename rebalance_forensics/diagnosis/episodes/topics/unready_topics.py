@@ -57,7 +57,7 @@ def deleted_source_topics(timeline: Timeline) -> list[Unready]:
 
 def unready_topics(timeline: Timeline) -> list[Unready]:
     """Every long wait for topics that did not end in an error of the application."""
-    return timeline.once("unready topics", lambda: list(_unready_topics(timeline)))
+    return timeline.cached_as("unready topics", lambda: list(_unready_topics(timeline)))
 
 
 def _unready_topics(timeline: Timeline) -> Iterator[Unready]:

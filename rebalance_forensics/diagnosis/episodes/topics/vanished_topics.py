@@ -67,7 +67,7 @@ class Vanished(Struct, frozen=True):
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
     """Every time that members could not commit for long because their topic was gone."""
-    return timeline.once("vanished topics", lambda: list(_vanished_topics(timeline)))
+    return timeline.cached_as("vanished topics", lambda: list(_vanished_topics(timeline)))
 
 
 def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:

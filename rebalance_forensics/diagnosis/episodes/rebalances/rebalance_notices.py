@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.replay.lost_membership import tells_of_a_rebalance
+from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms
 
 _ACTED = (
@@ -37,7 +37,7 @@ _ENDS = (*_ACTED, CoordinatorLost)
 """Whoever has no coordinator cannot join, however often it polls."""
 
 
-class Hearing(Struct, frozen=True):
+class RebalanceNotice(Struct, frozen=True):
     """What a member was told, heartbeat after heartbeat, and what it did then: None while it has not done anything."""
 
     participant: Participant
@@ -76,19 +76,19 @@ class Hearing(Struct, frozen=True):
         return [r for r in timeline.rebalances.touching(at, at) if r.joined_at.get(self.participant) == at]
 
 
-def hearings(timeline: Timeline, participant: Participant) -> Iterator[Hearing]:
+def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
-    is_told = bool(timeline.said_by(participant, HeartbeatFailed, JoinRequested))
+    is_told = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
     if not is_told or not logs_joins(timeline, participant):
         return
     told: list[Event] = []
     waits = False
-    for event in timeline.said_by(participant, *_ENDS, HeartbeatFailed, JoinRequested):
+    for event in timeline.events_from(participant, *_ENDS, HeartbeatFailed, JoinRequested):
         if isinstance(event, _ENDS):
             if told:
-                yield Hearing(participant, tuple(told), event)
+                yield RebalanceNotice(participant, tuple(told), event)
             told, waits = [], isinstance(event, JoinStarted)
-        elif not waits and tells_of_a_rebalance(event):
+        elif not waits and is_rebalance_notice(event):
             told.append(event)
     if told:
-        yield Hearing(participant, tuple(told), None)
+        yield RebalanceNotice(participant, tuple(told), None)

@@ -68,13 +68,13 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 def memberships_over(timeline: Timeline) -> Losses:
     """Who was told that it is no longer a member, or that the group has gone on without it."""
-    told = timeline.own.telling(ExceptionLogged, ThreadFenced, *_REFUSED)
+    told = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_REFUSED)
     return _by_speaker(timeline, [e for e in told if _is_over(e)])
 
 
 def fatal_answers(timeline: Timeline) -> Losses:
     """Members whose client gave up on an answer of the coordinator: the same request would fail again."""
-    told = timeline.own.telling(ExceptionLogged, *_ANSWERED)
+    told = timeline.own.of_type(ExceptionLogged, *_ANSWERED)
     return _by_speaker(timeline, [e for e in told if _is_fatal(e)])
 
 
@@ -86,13 +86,13 @@ def thrown_answer(event: Event) -> tuple[str, str] | None:
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
     """Connect workers that rejoined, or as leaders made the others rejoin, for configuration they had not read yet."""
-    told = timeline.own.telling(ConfigOffsetBehind)
+    told = timeline.own.of_type(ConfigOffsetBehind)
     return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and (e.failed or e.leading)])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
     """Who gave its coordinator up."""
-    return _by_speaker(timeline, list(timeline.own.telling(CoordinatorLost)))
+    return _by_speaker(timeline, list(timeline.own.of_type(CoordinatorLost)))
 
 
 def left_without_coordinator(timeline: Timeline) -> Losses:
@@ -101,7 +101,7 @@ def left_without_coordinator(timeline: Timeline) -> Losses:
     Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
     """
     troubled: Losses = {}
-    for event in timeline.own.telling(*_TROUBLE, *_OVER):
+    for event in timeline.own.of_type(*_TROUBLE, *_OVER):
         speaker = _speaker(timeline, event)
         if isinstance(event, _OVER):
             troubled.pop(speaker, None)
@@ -128,7 +128,7 @@ def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]
 
 def failed_connections(timeline: Timeline) -> Losses:
     """Connections to a coordinator that could not even be made, which is more than one that broke (NetworkClient)."""
-    told = timeline.own.telling(NodeDisconnected)
+    told = timeline.own.of_type(NodeDisconnected)
     return _by_speaker(timeline, [e for e in told if e.cause == "could not be established" and e.node is not None])
 
 
