@@ -35,7 +35,7 @@ NAMES: Mapping[str, Protocol] = {
 PACE = Pace(between_polls=(2_000, 2_000), heartbeat=3_000, session=10_000, poll_interval=30_000)
 """What the lab's members run with."""
 OFFERS = {COOPERATIVE: "cooperative", STATIC: "static", KIP_848: "kip-848"}
-STEADY_MS = 15_000
+QUIET_MS = 15_000
 JOINS_AFTER_MS = 800
 """A consumer asks to join about this long after its first line."""
 STANDS = {"pause-process": "frozen", "stall-polling-thread": "stuck"}
@@ -78,7 +78,7 @@ def _twin(row: Mapping[str, Any]) -> Twin:
             faults=tuple(_fault(*fault) for fault in row["faults"]),
             begin=0,
             until=row["until"],
-            steady_for=STEADY_MS,
+            steady_for=QUIET_MS,
         ),
         unread={partition: tuple((a, b) for a, b in spans) for partition, spans in row["unread"].items()},
         stopped=tuple((a, b) for a, b in row["stopped"]),

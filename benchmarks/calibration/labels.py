@@ -21,7 +21,7 @@ Part = Literal["A", "B"]
 SIDES: tuple[Side, ...] = ("all", "brokers", "clients")
 HALVES: tuple[Half, ...] = ("one-client", "without-culprit", "some-hosts", "ends-early", "begins-late")
 VIEWS: tuple[View, ...] = (*SIDES, *HALVES, *CUTS)
-CLOCK_SLACK_MS = 10_000
+ROUND_TRIP_MS = 10_000
 LOOKED_INTO = frozenset({
     "connect-config-churn-4.1", "connect-healthy-4.1", "connect-worker-lost-3.9", "group-max-size-3.9",
     "mixed-assignors-3.9", "process-pause-3.9", "process-pause-new-protocol-4.1", "rolling-restart-eager-3.9",
@@ -100,7 +100,7 @@ def labels_in(directory: Path) -> Iterator[Label]:
 def _label(folder: Path, truth: dict[str, Any]) -> Label:
     expected = truth["expected"]
     told = expected["cause"] if isinstance(expected["cause"], list) else [expected["cause"]]
-    slack = min(truth.get("max_skew_ms", 0), CLOCK_SLACK_MS)
+    slack = min(truth.get("max_skew_ms", 0), ROUND_TRIP_MS)
     return Label(
         name=folder.name,
         folder=folder,

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
-from rebalance_forensics.timeline.windows import A_SECOND_MS, STEADY_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
@@ -70,7 +70,7 @@ def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
 def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     """A group that is named and does nothing here is neither healthy nor broken."""
     episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
-    if incidents or any(episodes) or timeline.last - timeline.first >= STEADY_MS:
+    if incidents or any(episodes) or timeline.last - timeline.first >= QUIET_MS:
         return []
     heard = lasting(elapsed(timeline.first, timeline.last) or None, " within {}")
     missing = _coordinator(timeline) if not timeline.has_coordinator_log else "the logs of its clients"
@@ -324,7 +324,7 @@ def _coarse_times(timeline: Timeline) -> list[Gap]:
     coarse = [clock for clock in timeline.clocks if clock.step_ms > 1]
     if not coarse:
         return []
-    step = "second" if max(clock.step_ms for clock in coarse) == A_SECOND_MS else "minute"
+    step = "second" if max(clock.step_ms for clock in coarse) == ROUND_TRIP_MS else "minute"
     paths = sorted({clock.path for clock in coarse})
     return [
         Gap(

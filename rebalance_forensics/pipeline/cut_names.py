@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.identity.names import (
     process_of_streams_client,
     thread_of,
 )
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_STEP_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, TICK_MS
 
 _NAME_THEIR_GROUP = (
     *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
@@ -134,7 +134,7 @@ def _with_its_client(events: Sequence[Event], event: Event) -> Event:
 
 
 def _soon_after(event: Event, later: Event) -> bool:
-    return event.at is not None and later.at is not None and 0 <= later.at - event.at <= CLOCK_SLACK_MS
+    return event.at is not None and later.at is not None and 0 <= later.at - event.at <= ROUND_TRIP_MS
 
 
 def _members_of(event: Event) -> Iterator[str]:
@@ -298,4 +298,4 @@ def _is_kept(event: Event, following: Event) -> bool:
     is_behind = following.origin.byte_offset > event.origin.byte_offset
     if event.at is None or following.at is None:
         return is_behind
-    return 0 <= following.at - event.at <= (SAME_STEP_MS if is_behind else 0)
+    return 0 <= following.at - event.at <= (TICK_MS if is_behind else 0)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS
 
 MOST_BYTES = 1 << 18
@@ -48,7 +48,7 @@ def on_the_brokers_clock(events: Sequence[Event]) -> Sequence[Event]:
     if not shift or others or not there_and_back:
         return events
     times = [_moved(event, shift).at or 0 for event in timed]
-    in_order = all(later - earlier >= -CLOCK_SLACK_MS for earlier, later in pairwise(times))
+    in_order = all(later - earlier >= -ROUND_TRIP_MS for earlier, later in pairwise(times))
     return [_moved(event, shift) for event in events] if in_order else events
 
 

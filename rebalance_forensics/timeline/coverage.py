@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, pl
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
-from rebalance_forensics.timeline.windows import STOP_LINES_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 """The levels at which members tell of joining and leaving."""
@@ -180,7 +180,7 @@ class Coverage:
 
     def goes_on_after(self, event: Event) -> bool:
         """Whether the log that holds a line was written to for a while after it, by whomever."""
-        return event.at is not None and self._ends.get(place_of(event), 0) > event.at + STOP_LINES_MS
+        return event.at is not None and self._ends.get(place_of(event), 0) > event.at + NEXT_HEARTBEAT_MS
 
 
 def covering(logs: Iterable[CoveredLog], begin: int, end: int, *, detailed: bool = True) -> tuple[CoveredLog, ...]:

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms
-from rebalance_forensics.timeline.windows import ARRIVED_MS, BARRIER_MS, CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 class LateJoin(Struct, frozen=True):
@@ -38,7 +38,7 @@ def last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participan
 
 
 def _is_newcomer(timeline: Timeline, participant: Participant, begin: int, joined: int) -> bool:
-    arrivals = timeline.arrivals.of(participant).between(begin, joined + ARRIVED_MS)
+    arrivals = timeline.arrivals.of(participant).between(begin, joined + ROUND_TRIP_MS)
     return any(a.first for a in arrivals) or timeline.starts.of(participant).any_between(begin, joined)
 
 
@@ -52,7 +52,7 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
     if last is None:
         return None
     (participant, joined), begin, closed = last, rebalance.started_at, rebalance.stabilized_at
-    if joined - begin <= BARRIER_MS or (closed is not None and joined > closed + CLOCK_SLACK_MS):
+    if joined - begin <= NEXT_HEARTBEAT_MS or (closed is not None and joined > closed + ROUND_TRIP_MS):
         return None
     if timeline.of(GroupLoaded).any_between(begin, joined):
         return None

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span, Spa
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.ownership.readings import Owner
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import DRAWN_AROUND_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 LABELS: Mapping[str, str] = {
     "stuck": "did not call poll()",
@@ -117,7 +117,7 @@ def _around(timeline: Timeline) -> list[Event]:
         return sorted(chain.from_iterable(said), key=by_time_then_origin)
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
-        begin, end = rebalance.started_at - DRAWN_AROUND_MS, rebalance.ended_at() + DRAWN_AROUND_MS
+        begin, end = rebalance.started_at - ONE_REBALANCE_MS, rebalance.ended_at() + ONE_REBALANCE_MS
         found |= {id(event): event for told in said for event in told.between(begin, end)}
         if len(found) > most:
             break

@@ -21,7 +21,7 @@ from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.process import ClientStarted, ConsumerClosed
 from rebalance_forensics.events.rebalances import JoinReported, JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.windows import SAME_GENERATION_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _TOLD = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
 _CLOSES = "go/client-closed"
@@ -94,7 +94,7 @@ def _then(reached: Mapping[int, set[int]], joined: Event) -> int | None:
     at = joined.at
     if at is None:
         return None
-    near = {g for then, found in reached.items() if abs(then - at) <= SAME_GENERATION_MS for g in found}
+    near = {g for then, found in reached.items() if abs(then - at) <= HEARTBEAT_MS for g in found}
     return near.pop() if len(near) == 1 else None
 
 

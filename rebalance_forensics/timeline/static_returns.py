@@ -11,7 +11,7 @@ from rebalance_forensics.events.membership import StaticMemberKept
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import StaticReturn
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import SAME_STEP_MS
+from rebalance_forensics.timeline.windows import TICK_MS
 
 
 def with_lines_behind(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
@@ -24,6 +24,6 @@ def with_lines_behind(returns: Iterable[StaticReturn], ungrouped: EventIndex) ->
 def _with_kept(events: Iterable[Event], kept: TimeIndex[StaticMemberKept]) -> Iterator[Event]:
     for event in events:
         yield event
-        near = kept.between(time_of(event), time_of(event) + SAME_STEP_MS)
+        near = kept.between(time_of(event), time_of(event) + TICK_MS)
         behind = (line for line in near if line.origin.byte_offset > event.origin.byte_offset)
         yield from [line for line in behind if line.origin.path == event.origin.path][:1]

@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_release
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, NO_TIMEOUT_MS, PATIENCE_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import NO_TIMEOUT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
@@ -228,7 +228,7 @@ def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int
 
 def all_have_heard_ms(timeline: Timeline) -> int:
     """How long it takes until every member knows of a rebalance: each hears of it at a heartbeat, one may be lost."""
-    return 3 * heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
+    return 3 * heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
 
 
 def together_ms(timeline: Timeline) -> int:
@@ -238,7 +238,7 @@ def together_ms(timeline: Timeline) -> int:
 
 def patience_ms(timeline: Timeline) -> int:
     """How long the logs must continue after a departure before its return can be called missing."""
-    return max(2 * session_timeout_ms(timeline), PATIENCE_MS)
+    return max(2 * session_timeout_ms(timeline), PROCESS_START_MS)
 
 
 def quiet_ms(timeline: Timeline) -> int:

@@ -11,7 +11,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import NOT_KNOWN
-from rebalance_forensics.timeline.windows import LOST_AT_THE_END_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _TELLS = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
 
@@ -25,7 +25,7 @@ def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, un
     """
     if not participant.instance_ids:
         return None
-    begin = lost - LOST_AT_THE_END_MS
+    begin = lost - 2 * ROUND_TRIP_MS
     given_up = timeline.events_from(participant, OwnershipGivenUp).first(begin)
     if not isinstance(given_up, OwnershipGivenUp) or time_of(given_up) > until or given_up.error is not None:
         return None

@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import SEEN_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
 Lost = tuple[int, str]
@@ -89,8 +89,8 @@ def _lost_then(event: Event, gone: TimeIndex[Lost] | None) -> str | None:
     lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
     if not lost or event.at is None or gone is None:
         return None
-    first = gone.first(event.at - SEEN_BY_BOTH_MS)
-    return first[1] if first is not None and first[0] <= event.at + SEEN_BY_BOTH_MS else None
+    first = gone.first(event.at - HEARTBEAT_MS)
+    return first[1] if first is not None and first[0] <= event.at + HEARTBEAT_MS else None
 
 
 def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:

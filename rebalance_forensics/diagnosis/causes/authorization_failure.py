@@ -22,7 +22,7 @@ from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 _THROWN = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
 
@@ -58,7 +58,7 @@ def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
     for participant, events in sorted(failed_logins(timeline).items(), key=lambda item: item[0].name):
         first, last = time_of(events[0]), time_of(events[-1])
         culprits, words = culprits_of(timeline, [participant]), words_of_refusal(events)
-        moves = timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, participant)
+        moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
         yield Hypothesis(
             because=events,
             culprits=culprits,

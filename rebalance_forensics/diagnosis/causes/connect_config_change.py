@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservab
 from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.wording.durations import times
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 CONFIG_CHANGED = stated("connector-config-changed", present="a worker logged the change just before it rejoined")
 REJOINED_UNASKED = stated(
@@ -51,7 +51,7 @@ def about_changes(changes: ConnectorChanges) -> Hypothesis:
 
 def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
     """Workers rejoined by themselves; only their own logs name the connector."""
-    begin, end = rejoins.requests[0].at - CONFIG_NOTICED_MS, rejoins.requests[-1].at
+    begin, end = rejoins.requests[0].at - HEARTBEAT_MS, rejoins.requests[-1].at
     workers = rejoins.workers or tuple(timeline.members())
     answers: dict[Sign, Answer] = {
         CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),

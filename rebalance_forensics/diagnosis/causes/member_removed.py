@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.signs import connections, departures, heartbeats
 from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import SAME_STEP_MS
+from rebalance_forensics.timeline.windows import TICK_MS
 
 
 def about_removal(timeline: Timeline, together: Sequence[Absence], *, told: bool) -> Hypothesis:
@@ -43,7 +43,7 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, told: bool
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that one request removed; without the coordinator's log, those that were unknown all at once."""
-    for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, SAME_STEP_MS):
+    for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS):
         yield about_removal(timeline, together, told=True)
     for together in expelled_at_once(timeline):
         yield about_removal(timeline, together, told=False)

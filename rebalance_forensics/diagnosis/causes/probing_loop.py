@@ -18,7 +18,7 @@ from rebalance_forensics.events.streams import AssignmentStability, FollowUpRequ
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import PROBING, setting_ms
-from rebalance_forensics.timeline.windows import PROBING_REQUEST_MS, SAME_MOMENT_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
 
 ROUNDS = 3
 
@@ -56,10 +56,10 @@ def _since_tasks_moved(rebalances: Sequence[Rebalance]) -> tuple[Rebalance, ...]
 def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
     """Who triggered it as scheduled, how it began, and that its leader schedules the next one."""
     began = rebalance.started_at
-    triggered = timeline.of(FollowUpTriggered).between(began - PROBING_REQUEST_MS, began + SAME_MOMENT_MS)
+    triggered = timeline.of(FollowUpTriggered).between(began - ONE_REBALANCE_MS, began + REQUEST_MS)
     yield from triggered[-1:]
     yield from rebalance.events[:1]
-    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + PROBING_REQUEST_MS)
+    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + ONE_REBALANCE_MS)
     yield from [e for e in requested if e.scheduled_at][:1]
 
 

@@ -17,7 +17,7 @@ from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
 ONE_HEARD = stated("one-member-heard", present="only one member is known, and no log shows who else was in the group")
@@ -28,7 +28,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     participants = tuple(dict.fromkeys(a.participant for a in group))
     facts = tuple(f for a in group for f in a.departures)
     last = max(f.at for f in facts)
-    emptied = timeline.of(GroupEmptied).first(last - CLOCK_SLACK_MS) if is_empty_after(timeline, last) else None
+    emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
     empty = "; the group is empty" if emptied is not None else ""
     lines = tuple(e for a in group for e in a.events[:1])
     alone = _is_the_only_one_heard(timeline, participants)

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
 from rebalance_forensics.diagnosis.wording.narratives import did_not_poll, left_unclosed
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import POLL_SLACK_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
@@ -36,7 +36,7 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     gone = {d.member for d in absence.departures}
     arrivals = timeline.arrivals.of(participant)
     joined = min((a.at for a in arrivals if a.member in gone), default=timeline.first)
-    since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - POLL_SLACK_MS if limit_ms else joined + 1)
+    since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
     beside = (a for a in arrivals.between(since, absence.at) if a.member not in gone and a.start is None)
     return next(beside, None)
 

@@ -28,7 +28,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_JOINED_MS, STARTUP_SLACK_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 EMPTY = ("Empty", "Dead")
 
@@ -43,7 +43,7 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     follows = follows or _joins_in_its_place(timeline, arrivals)
     if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
         return True
-    if follows is None and told_empty(timeline, arrivals[0].at, arrivals[-1].at + STARTUP_SLACK_MS):
+    if follows is None and told_empty(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
         return True
     return _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
 
@@ -79,11 +79,11 @@ def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Eve
         return None
     first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
     if timeline.has_coordinator_log:
-        bumped = timeline.of(GroupEpochBumped).first(first - CLOCK_SLACK_MS)
-        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + LAST_JOINED_MS
+        bumped = timeline.of(GroupEpochBumped).first(first - ROUND_TRIP_MS)
+        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
         return bumped if later else None
     came = {a.member for a in arrivals}
-    told = (e for e in timeline.of(MemberTransitioned).between(first, last + LAST_JOINED_MS) if e.member in came)
+    told = (e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came)
     answered = min((e for e in told if e.epoch), key=lambda e: e.epoch or 0, default=None)
     return answered if answered is not None and (answered.epoch or 0) > 1 else None
 
@@ -104,7 +104,9 @@ def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Even
 
 
 def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn]:
-    return timeline.returns.of(arrival.participant).between(arrival.at - LAST_JOINED_MS, arrival.at + LAST_JOINED_MS)
+    return timeline.returns.of(arrival.participant).between(
+        arrival.at - NEXT_HEARTBEAT_MS, arrival.at + NEXT_HEARTBEAT_MS
+    )
 
 
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
@@ -135,7 +137,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for run in startup_arrivals(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in run))
         empty = was_empty(timeline, run)
-        rebalances = [r for r in touched(timeline, run) if r.started_at <= run[-1].at + LAST_JOINED_MS]
+        rebalances = [r for r in touched(timeline, run) if r.started_at <= run[-1].at + NEXT_HEARTBEAT_MS]
         yield Hypothesis(
             because=tuple(e for a in run for e in a.events[:2]),
             culprits=(the_group(timeline, participants),),

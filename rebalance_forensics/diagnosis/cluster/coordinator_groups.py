@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.timeline.model import CoordinatorTerm, GroupOutline
-from rebalance_forensics.timeline.windows import TERM_SLACK_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 NAMES_TOLD = 6
 
@@ -73,4 +73,4 @@ def homes_of(histories: Sequence[GroupOutline]) -> Homes:
 
 def _during(term: CoordinatorTerm, at: int) -> bool:
     begun = term.started_at is None or term.started_at <= at
-    return begun and (term.ended_at is None or term.ended_at >= at - TERM_SLACK_MS)
+    return begun and (term.ended_at is None or term.ended_at >= at - REQUEST_TIMEOUT_MS)

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.model import Headline, Incident, Relation, Re
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.model import GroupOutline
-from rebalance_forensics.timeline.windows import ACROSS_GROUPS_MS, METADATA_AGE_MS
+from rebalance_forensics.timeline.windows import METADATA_AGE_MS, ONE_REBALANCE_MS
 
 MOST_IDS = 20
 """An incident names at most so many others; the sentence counts them all."""
@@ -97,7 +97,7 @@ def _one_broker(homes: Homes, seen: Iterable[Headline]) -> Iterator[_Together]:
             for broker in dict.fromkeys(_culprits(one, "broker")):
                 by_broker[one.cluster, broker].append(one)
     for (cluster, broker), mine in sorted(by_broker.items()):
-        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
             causes = frozenset.union(*(_causes(one) for one in run)) & BROKERS_FAULT
             verb = _LOST[min(causes)] if len(causes) == 1 else "were disturbed by the same broker"
             groups = _names(run)
@@ -114,7 +114,7 @@ def _one_host(whereabouts: Whereabouts, seen: Iterable[Headline]) -> Iterator[_T
             for host in whereabouts.hosts_of(one.cluster, one.group, names):
                 by_host[one.cluster, host].append(one)
     for (_, host), mine in sorted(by_host.items()):
-        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
             groups = _names(run)
             told = _some([f"{one.group} ({one.root_causes[0].cause})" for one in run])
             why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {told}."
@@ -144,7 +144,7 @@ def _one_deployment(seen: Iterable[Headline]) -> Iterator[_Together]:
         if _causes(one) & DEPLOYMENT:
             by_cluster[one.cluster].append(one)
     for _, mine in sorted(by_cluster.items()):
-        for run in _of_several_groups(mine, ACROSS_GROUPS_MS):
+        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
             groups = _names(run)
             why = f"The members of {len(groups)} groups were restarted one after another at the same time: "
             yield _Together("deployment", tuple(run), f"{why}{_some(groups)}. It looks like one deployment.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.timeline.windows import ONE_BLOW_MS
+from rebalance_forensics.timeline.windows import PROCESS_START_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,7 @@ def _one_blow(draft: Draft, one: Weighed) -> bool:
     """Members that the same thing befalls within seconds have one cause in common, though each is blamed."""
     if draft.struck_at is None or one.hypothesis.struck_at is None:
         return False
-    return abs(one.hypothesis.struck_at - draft.struck_at) <= ONE_BLOW_MS
+    return abs(one.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
 
 
 def _belongs(draft: Draft, one: Weighed, names: set[str]) -> bool:

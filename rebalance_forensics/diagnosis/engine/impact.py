@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan, MemberTime, Ownership, member_time_of, ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
-from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
 
@@ -122,7 +122,7 @@ def _impact_of(
     unread: Sequence[UnreadSpan],
     members_gone: Sequence[MemberSpan],
 ) -> Impact:
-    until = ended + AFTERMATH_MS
+    until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
     told = bool(pauses) or bool(timeline.cached(_telling_of_pauses).places_touching(started, until))
     members = len({p.client_id or p.member_id for p in pauses}) if told else None

@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan
-from rebalance_forensics.timeline.windows import LONG_STOP_MS, STILL_OPEN_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 LONGEST_CHAIN = 40
 _NUMBERS = re.compile(r"\d+")
@@ -217,7 +217,7 @@ def _severity(
     guess is not critical.
     """
     worst = max([h.severity for h in told], key=_WEIGHT.__getitem__)
-    if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= LONG_STOP_MS:
+    if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= REQUEST_TIMEOUT_MS:
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
         worst = "critical"
@@ -227,7 +227,10 @@ def _severity(
 def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
     open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
     return (
-        open_one and timeline.protocol == "classic" and timeline.last - draft.last_at < STILL_OPEN_MS and len(mine) > 1
+        open_one
+        and timeline.protocol == "classic"
+        and timeline.last - draft.last_at < REQUEST_TIMEOUT_MS
+        and len(mine) > 1
     )
 
 

@@ -44,7 +44,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.follow_ups import REJOINS
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import LONG_STOP_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 UNEXPLAINED = "unexplained"
 
@@ -201,11 +201,11 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
         logs = [log.end for log in timeline.coverage.brokers if log.begin <= last.started_at]
         later = any(r.started_at > last.started_at for r in timeline.rebalances)
         waited = timeline.measured(max(logs, default=last.started_at) - last.started_at) or 0
-        if waited > LONG_STOP_MS and not later:
+        if waited > REQUEST_TIMEOUT_MS and not later:
             return "warning", f" It was still unfinished {seconds(waited)} later, when the logs end."
         return "info", ""
     longest = timeline.measured(max(r.ended_at() - r.started_at for r in rebalances)) or 0
-    if longest > LONG_STOP_MS:
+    if longest > REQUEST_TIMEOUT_MS:
         return "warning", f" It took {seconds(longest)}."
     return "info", ""
 

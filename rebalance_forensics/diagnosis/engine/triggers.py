@@ -10,7 +10,7 @@ from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import quiet_ms
-from rebalance_forensics.timeline.windows import SETTLED_MS, START_UP_BARRIER_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, TICK_MS
 
 Assigned = dict[str, tuple[Draft, str]]
 """Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
@@ -52,6 +52,6 @@ def _begins_something(
 
 
 def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:
-    until = (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
-    begin = min(since, rebalance.started_at) if since else rebalance.started_at - START_UP_BARRIER_MS
-    return facts.between(begin - SETTLED_MS + 1, until)
+    until = (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
+    begin = min(since, rebalance.started_at) if since else rebalance.started_at - ONE_REBALANCE_MS
+    return facts.between(begin - TICK_MS + 1, until)

@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership import MemberSpan, member_time_of, ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
-from rebalance_forensics.timeline.windows import AFTERMATH_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
 _NOTICED_LATER = _MEMBER_GONE | {"assignment-failed"}
@@ -50,7 +50,7 @@ def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping
 
 
 def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
-    known = IntervalIndex(extents, attrgetter("started_at"), lambda one: one.ended_at + AFTERMATH_MS)
+    known = IntervalIndex(extents, attrgetter("started_at"), lambda one: one.ended_at + ROUND_TRIP_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
         until = span.ended_at if span.ended_at is not None else end
@@ -79,4 +79,4 @@ def _blamed(one: Extent, span: UnreadSpan | MemberSpan) -> bool:
 
 def _overlap(one: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
     """How long the two lasted together; of two alike the earlier."""
-    return min(one.ended_at + AFTERMATH_MS, until) - max(one.started_at, span.started_at), -one.started_at
+    return min(one.ended_at + ROUND_TRIP_MS, until) - max(one.started_at, span.started_at), -one.started_at

@@ -16,7 +16,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Burst, FailedAttempt
-from rebalance_forensics.timeline.windows import ONE_BURST_MS, SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 ROUND_TRIP = "MEMBER_ID_REQUIRED"
 """KIP-394: every newcomer is sent back once for its id; that is no failure."""
@@ -52,7 +52,7 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     """The same, of rounds already known."""
     runs: list[list[Round]] = []
     for each in rounds:
-        if runs and each.started_at - runs[-1][-1].ended_at() <= ONE_BURST_MS:
+        if runs and each.started_at - runs[-1][-1].ended_at() <= NEXT_HEARTBEAT_MS:
             runs[-1].append(each)
         else:
             runs.append([each])
@@ -71,7 +71,7 @@ def _is_failure(event: Event) -> TypeGuard[Failed]:
 
 def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
     end = max(r.ended_at() for r in run)
-    return bisect_left(times, run[0].started_at - SAME_REBALANCE_MS), bisect_right(times, end + SAME_REBALANCE_MS)
+    return bisect_left(times, run[0].started_at - ROUND_TRIP_MS), bisect_right(times, end + ROUND_TRIP_MS)
 
 
 def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
@@ -135,7 +135,7 @@ def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> F
 def _why(event: Failed, explained: Sequence[Round]) -> str:
     if event.error == "REBALANCE_IN_PROGRESS":
         which = f" of generation {event.generation}" if event.generation and event.generation > 0 else ""
-        later = bisect_left(explained, (event.at or 0) - SAME_REBALANCE_MS, key=lambda r: r.started_at)
+        later = bisect_left(explained, (event.at or 0) - ROUND_TRIP_MS, key=lambda r: r.started_at)
         began = f" ({explained[later].reason})" if later < len(explained) else ""
         return f"another rebalance had begun before the assignment{which} reached this member{began}"
     return _WHY.get(event.error or "") or event.detail or "no reason was logged"

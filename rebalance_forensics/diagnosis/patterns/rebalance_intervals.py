@@ -25,10 +25,9 @@ from rebalance_forensics.timeline.timeouts import (
     possible_ms,
 )
 from rebalance_forensics.timeline.windows import (
-    CLOCK_SLACK_MS,
-    ON_TIME_MS,
-    ONE_BURST_MS,
-    SHORTEST_RHYTHM_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ROUND_TRIP_MS,
 )
 
 SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
@@ -58,12 +57,12 @@ class _Clock(Struct, frozen=True):
 
     def formed(self, during: Round) -> bool:
         """Whether the group was empty when that rebalance began."""
-        index = bisect_left(self.formed_at, during.started_at - ON_TIME_MS)
+        index = bisect_left(self.formed_at, during.started_at - ROUND_TRIP_MS)
         return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
 
     def on_purpose(self, during: Round) -> bool:
         """Whether a client's own words say that somebody wanted that rebalance: no timer sets the time of those."""
-        near = during.started_at - CLOCK_SLACK_MS, during.started_at + CLOCK_SLACK_MS
+        near = during.started_at - ROUND_TRIP_MS, during.started_at + ROUND_TRIP_MS
         asked = any(request.why in _WANTED for request in self.timeline.requests.between(*near))
         closed = any(departure.why in _CLOSED for departure in self.timeline.departures.between(*near))
         return asked or closed or any(arrival.start is not None for arrival in self.timeline.arrivals.between(*near))
@@ -71,7 +70,7 @@ class _Clock(Struct, frozen=True):
     def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
         """The value if `elapsed` is as long, or up to `late_ms` longer."""
         for value, configured in self.values[setting]:
-            slack = max(ON_TIME_MS, round(value * EXACT_SHARE))
+            slack = max(ROUND_TRIP_MS, round(value * EXACT_SHARE))
             if value and value - slack <= elapsed <= value + slack + late_ms:
                 return value, configured
         return None
@@ -113,11 +112,11 @@ def _evenly(gaps: Sequence[int]) -> list[bool]:
     after = _last_long(gaps[::-1])[::-1]
     found = []
     for index, gap in enumerate(gaps):
-        if gap < SHORTEST_RHYTHM_MS:
+        if gap < HEARTBEAT_MS:
             found.append(False)
             continue
         beside = (*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index])
-        near = max(ON_TIME_MS, round(gap * EXACT_SHARE))
+        near = max(ROUND_TRIP_MS, round(gap * EXACT_SHARE))
         found.append(any(o is not None and abs(o - gap) <= near for o in beside))
     return found
 
@@ -128,7 +127,7 @@ def _last_long(gaps: Sequence[int]) -> list[int | None]:
     last: int | None = None
     for gap in gaps:
         found.append(last)
-        last = gap if gap > ONE_BURST_MS else last
+        last = gap if gap > NEXT_HEARTBEAT_MS else last
     return found
 
 
@@ -157,7 +156,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
-    for departure in clock.departures(before.started_at, after.started_at + ON_TIME_MS):
+    for departure in clock.departures(before.started_at, after.started_at + ROUND_TRIP_MS):
         who = departure.participant.name
         if departure.why == "poll-timeout":
             yield from _poll_timeout(bare, before, departure, clock)
@@ -184,7 +183,7 @@ def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Cl
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     """The rebalance before stood open for a whole timeout, and the next began as soon as it closed."""
-    if before.stabilized_at is None or after.started_at - before.stabilized_at > ON_TIME_MS:
+    if before.stabilized_at is None or after.started_at - before.stabilized_at > ROUND_TRIP_MS:
         return
     stood_open = before.stabilized_at - before.started_at
     connect = clock.timeline.kind == "connect"
@@ -198,7 +197,7 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
     for setting in _of_kind(clock.timeline):
         for mark in _marks(before):
             fit = clock.fits(setting, after.started_at - mark)
-            if fit is not None and fit[0] >= SHORTEST_RHYTHM_MS:
+            if fit is not None and fit[0] >= HEARTBEAT_MS:
                 yield _told(bare, setting, fit, "the interval equals the setting; the logs show no other link")
 
 

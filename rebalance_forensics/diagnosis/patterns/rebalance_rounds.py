@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.model import Generation
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 class Round(Struct, frozen=True, kw_only=True):
@@ -84,8 +84,8 @@ def _generation_of(rebalance: Rebalance, generations: dict[int, list[Generation]
 
 
 def _list_of(rebalance: Rebalance, times: Sequence[int], used: set[int]) -> int | None:
-    begin = (rebalance.stabilized_at or rebalance.started_at) - CLOCK_SLACK_MS
-    end = rebalance.ended_at() + CLOCK_SLACK_MS
+    begin = (rebalance.stabilized_at or rebalance.started_at) - ROUND_TRIP_MS
+    end = rebalance.ended_at() + ROUND_TRIP_MS
     index = bisect_left(times, begin)
     while index < len(times) and times[index] <= end:
         if index not in used:

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.windows import STILL_OPEN_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 
 def one_config_topic() -> tuple[Advice, ...]:
@@ -159,4 +159,4 @@ def _goes_on(timeline: Timeline, lag: ConfigLag) -> bool:
     """Whether the logs end in the midst of it: nobody behind was given an assignment that it could take up."""
     last = max(map(time_of, lag.lines))
     given = timeline.own.of_type(WorkerAssigned).between(last + 1, timeline.last)
-    return timeline.last - last < STILL_OPEN_MS and all(e.error for e in given)
+    return timeline.last - last < REQUEST_TIMEOUT_MS and all(e.error for e in given)

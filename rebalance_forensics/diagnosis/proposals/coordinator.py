@@ -34,7 +34,7 @@ from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import shown_session_ms
-from rebalance_forensics.timeline.windows import HAND_OVER_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 REFUSED = stated("offsets-write-refused", present=f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = stated("too-few-replicas", present=f"a broker logged too few in-sync replicas of {OFFSETS}")
@@ -55,7 +55,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     names = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
     named = [n for n in names if n != UNNAMED]
-    planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + HAND_OVER_MS) for m in chain)
+    planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
     told = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)

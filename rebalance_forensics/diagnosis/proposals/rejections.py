@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.unnamed_groups import in_words
-from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 DENIED = stated("denied", present="the brokers answered it with an authorization error")
 LEFT_WHEN_DENIED = stated(
@@ -96,7 +96,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
     culprits = culprits_of(timeline, [participant])
     denial, words = denial_in(events), words_of_denial(events[0]).rstrip(". ")
     number, what = occurrences(denial.of_group) + occurrences(denial.of_others), _denied(timeline, denial)
-    moves = timeline.moves(first - DENIED_BEFORE_MS, last + REJECTED_AWAY_MS, participant)
+    moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
     return Hypothesis(
         because=events,
         culprits=culprits,
@@ -113,7 +113,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
 def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hypothesis:
     """Brokers denied a member's principal what it needs, and no client's log tells of it."""
     first, last = denials.begin, denials.end
-    moves = [f for p in denials.lost for f in timeline.moves(first, last + REJECTED_AWAY_MS, p)]
+    moves = [f for p in denials.lost for f in timeline.moves(first, last + ONE_REBALANCE_MS, p)]
     out = any(is_out(timeline, p, last) for p in denials.lost)
     what, number = in_words(timeline.group), occurrences(denials.events)
     denied = f"{', '.join(denials.operations)} on {what} ({', '.join(denials.requests)})"
@@ -134,7 +134,7 @@ def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis
     """Brokers denied a topic, all members left at once, and no client's log tells why."""
     lines, gone = denials.events, denials.departures
     what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
-    moves = timeline.moves(gone[0].at, gone[-1].at + REJECTED_AWAY_MS)
+    moves = timeline.moves(gone[0].at, gone[-1].at + ONE_REBALANCE_MS)
     out = any(is_out(timeline, p, gone[-1].at) for p in denials.participants)
     who = " and ".join(denials.principals)
     return Hypothesis(

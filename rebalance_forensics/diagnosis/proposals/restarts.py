@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.diagnosis.wording.participants import members
 from rebalance_forensics.events.epochs import GroupConverted
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import SETTLED_MS
+from rebalance_forensics.timeline.windows import TICK_MS
 
 CYCLED = stated("left-and-came-back-repeatedly", present="the same members left and came back while the others stayed")
 TAKEN_OVER = stated("places-taken-in-turn", present="unnamed members left and others took their place")
@@ -48,7 +48,7 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
     times = sorted(event.at for event in walk.lines if event.at is not None)
     if not times:
         return ""
-    ungrouped = timeline.of(GroupConverted).between(times[0] - SETTLED_MS, times[-1] + SETTLED_MS)
+    ungrouped = timeline.of(GroupConverted).between(times[0] - TICK_MS, times[-1] + TICK_MS)
     known = [e for e in ungrouped if e.before and e.after]
     return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
 

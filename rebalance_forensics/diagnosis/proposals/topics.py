@@ -24,7 +24,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import HELD_UP_MS, ITS_REBALANCE_MS, SAME_REJOIN_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, REQUEST_TIMEOUT_MS
 
 UNREADY = stated("topics-unready", present="the coordinator told the members that topics are missing or do not fit")
 STORM = 3
@@ -60,8 +60,8 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
     """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
-    facts = [*timeline.moves(begin, end + ITS_REBALANCE_MS), *(fact for away in late for fact in away.facts)]
-    asked = [r for r in timeline.requests.between(begin - SAME_REJOIN_MS, end) if not _is_of_others(r, vanished)]
+    facts = [*timeline.moves(begin, end + HEARTBEAT_MS), *(fact for away in late for fact in away.facts)]
+    asked = [r for r in timeline.requests.between(begin - NEXT_HEARTBEAT_MS, end) if not _is_of_others(r, vanished)]
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
     noticed = [e for r in asked if r.why == "metadata-changed" for e in r.events[:1]]
     lines = distinct_events([*vanished.deleted[:2], *_first_and_last(vanished), *noticed])
@@ -93,7 +93,7 @@ def _severity(timeline: Timeline, vanished: Vanished, late: list[Absence]) -> Se
     # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
     if timeline.kind == "streams":
         return "critical"
-    return "warning" if late or vanished.end - vanished.begin > HELD_UP_MS else "info"
+    return "warning" if late or vanished.end - vanished.begin > REQUEST_TIMEOUT_MS else "info"
 
 
 def _first_and_last(vanished: Vanished) -> list[Event]:
@@ -116,8 +116,8 @@ def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothe
         severity="critical",
         onset=begin,
         implies=(
-            *timeline.rebalances.between(begin - ITS_REBALANCE_MS, end),
-            *timeline.moves(begin, end + ITS_REBALANCE_MS),
+            *timeline.rebalances.between(begin - HEARTBEAT_MS, end),
+            *timeline.moves(begin, end + HEARTBEAT_MS),
         ),
         narrative=f"{names} was deleted while the application read it, and the coordinator no longer assigns any task.",
         advice=restore_source_topics(names, timeline.measured(end - begin)),

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.timeouts import number_of
-from rebalance_forensics.timeline.windows import BUG_LINES_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 Value = str | int | bool | None
 Who = Literal["same", "other", "first"]
@@ -34,14 +34,14 @@ class Step(Struct, frozen=True, kw_only=True):
 
     events: tuple[str, ...]
     where: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    after_ms: tuple[int, int] = (0, BUG_LINES_MS)
+    after_ms: tuple[int, int] = (0, ONE_REBALANCE_MS)
     never: bool = False
     who: Who | None = None
     same: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
     overlap: str | None = None
     count: int = 1
-    count_ms: int = BUG_LINES_MS
+    count_ms: int = ONE_REBALANCE_MS
     distinct: str | None = None
     without: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ def _suits(step: Step, event: Event, witness: Witness) -> bool:
     return (
         all(_has(event, name, wanted, witness) for name, wanted in step.where.items())
         and _often_enough(step, event, witness)
-        and not any(witness.between(step.quiet, (event.at or 0) - BUG_LINES_MS, (event.at or 0) - 1))
+        and not any(witness.between(step.quiet, (event.at or 0) - ONE_REBALANCE_MS, (event.at or 0) - 1))
     )
 
 

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.reference.bug_signatures import Signature, St
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
-from rebalance_forensics.timeline.windows import SIGNATURE_NEAR_MS
+from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 Component = Literal["broker", "client", "streams", "connect"]
 FILE = Path(__file__).with_suffix(".yaml")
@@ -51,7 +51,7 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     if not times:
         return ()
     releases, witness = timeline.cached(releases_of), timeline.cached(Witness)
-    near = (min(times) - SIGNATURE_NEAR_MS, max(times) + SIGNATURE_NEAR_MS)
+    near = (min(times) - ONE_SCALING_MS, max(times) + ONE_SCALING_MS)
     found = []
     for bug in suspects:
         seen = find(bug.signature, witness, near) if bug.signature is not None else ()

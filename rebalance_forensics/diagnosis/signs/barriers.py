@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, HEARTBEAT, SESSION, known_session_ms
-from rebalance_forensics.timeline.windows import BARRIER_ALLOWED_MS, LAST_JOIN_MS, SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 MOST_LINES = 6
@@ -33,13 +33,13 @@ def _barriers(subject: Subject) -> list[Rebalance]:
 
 
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    begin, end = rebalance.started_at - SAME_REBALANCE_MS, barrier_end(rebalance) + SAME_REBALANCE_MS
+    begin, end = rebalance.started_at - ROUND_TRIP_MS, barrier_end(rebalance) + ROUND_TRIP_MS
     return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
     """Whether this expiry is what the barrier waited for, and not one while others were still waited for."""
-    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - LAST_JOIN_MS
+    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - ROUND_TRIP_MS
 
 
 @sign(
@@ -83,7 +83,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
     rare = (known_session_ms(timeline) or DEFAULT_MS[SESSION]) // HEARTBEATS_PER_SESSION
-    explained = open_ms and max(open_ms) <= rare + BARRIER_ALLOWED_MS
+    explained = open_ms and max(open_ms) <= rare + HEARTBEAT_MS
     return Present(tuple(e for e in heard if e is not None)) if explained else Unobservable()
 
 

@@ -35,16 +35,12 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_expelled
-from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import DEFAULT_MS, LEAST_SESSION, session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import (
-    BURST_MS,
-    IN_VAIN_MS,
-    LEAST_SESSION_MS,
-    LOST_AT_THE_END_MS,
+    HEARTBEAT_MS,
     REQUEST_TIMEOUT_MS,
-    SAME_REBALANCE_MS,
-    WAKING_MS,
+    ROUND_TRIP_MS,
 )
 
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
@@ -70,7 +66,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     if failed := failed_requests(absence):
         return Present(tuple(failed))
     session = session_timeout_ms(timeline)
-    until = absence.back_at if absence.back_at is not None else absence.at + WAKING_MS
+    until = absence.back_at if absence.back_at is not None else absence.at + HEARTBEAT_MS
     logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
     # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
     # until a request times out.
@@ -88,9 +84,9 @@ def failed_requests(absence: Absence) -> list[Event]:
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
     """Whether it looked for its coordinator longer than a process that wakes up, and not as long as one cut off."""
-    lost = timeline.events_from(absence.participant, CoordinatorLost).between(absence.at - LOST_AT_THE_END_MS, until)
+    lost = timeline.events_from(absence.participant, CoordinatorLost).between(absence.at - 2 * ROUND_TRIP_MS, until)
     found = timeline.events_from(absence.participant, CoordinatorFound)
-    return any(not found.any_between(time_of(e), time_of(e) + IN_VAIN_MS) for e in lost)
+    return any(not found.any_between(time_of(e), time_of(e) + ROUND_TRIP_MS) for e in lost)
 
 
 def _not_reached(event: CoordinatorLost) -> bool:
@@ -106,27 +102,27 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
-    begin = max(absence.at - session_timeout_ms(timeline) - LOST_AT_THE_END_MS, joined or 0)
-    found = said.between(begin, until + SAME_REBALANCE_MS)
+    begin = max(absence.at - session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
+    found = said.between(begin, until + ROUND_TRIP_MS)
     if timeline.measured(1) is None:
         # Where only the order of the lines is known, the ages of requests alone show how long connections were lost.
         return found if _kept_sending(found) else []
-    if found and until - time_of(found[0]) > WAKING_MS and time_of(found[-1]) - time_of(found[0]) > BURST_MS:
+    if found and until - time_of(found[0]) > HEARTBEAT_MS and time_of(found[-1]) - time_of(found[0]) > HEARTBEAT_MS:
         return found
     if _in_vain(timeline, absence, found) or _kept_sending(found):
         return found
     # Without the coordinator's log the silence began at any time after the last generation it joined.
     expired = any(isinstance(e, MemberFailed) for e in absence.told)
     since = begin if expired else joined if joined is not None else absence.at
-    lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - WAKING_MS - 1)
+    lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
     again = timeline.events_from(absence.participant, CoordinatorFound)
-    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + WAKING_MS)]
+    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + HEARTBEAT_MS)]
 
 
 def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
     """Whether it tried to connect again and again: a process that wakes up reaches its brokers at the first attempt."""
     attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
-    if not attempts or attempts[-1] - attempts[0] < IN_VAIN_MS:
+    if not attempts or attempts[-1] - attempts[0] < ROUND_TRIP_MS:
         return False
     return not timeline.events_from(absence.participant, CoordinatorFound).any_between(attempts[0], attempts[-1])
 
@@ -134,8 +130,8 @@ def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> boo
 def _kept_sending(lost: Sequence[Event]) -> bool:
     """Whether requests of different ages went unanswered: a process that stands still sends none meanwhile."""
     to_coordinator = (e for e in lost if isinstance(e, NodeDisconnected) and e.api in TO_COORDINATOR)
-    sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= IN_VAIN_MS)
-    return bool(sent) and sent[-1] - sent[0] >= IN_VAIN_MS
+    sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= ROUND_TRIP_MS)
+    return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
 
 
 def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
@@ -180,7 +176,7 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     own = timeline.events_from(absence.participant, HeartbeatFailed)
     if not own:
         return ()
-    session = shown_session_ms(timeline) or LEAST_SESSION_MS
+    session = shown_session_ms(timeline) or DEFAULT_MS[LEAST_SESSION]
     told = (e for e in absence.told if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject,
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import HAND_OVER_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 MOST_LINES = 4
 
@@ -76,6 +76,6 @@ def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
     """
     for outage in timeline.cached_as("offsets outages", lambda: list(outages(timeline))):
-        if outage.begin - HAND_OVER_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
+        if outage.begin - ONE_REBALANCE_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
             return Present(outage.refused[:MOST_LINES])
     return Unobservable()

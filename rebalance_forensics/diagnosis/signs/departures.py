@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.clients import logs_poll_timeout, shared_loop_
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 @sign(
@@ -41,7 +41,7 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     needs: list[Need] = []
     looked_in: list[LookedIn] = []
     for absence in subject.absences:
-        begin, end = absence.at - LEAVE_LOGGED_MS, absence.at + LEAVE_LOGGED_MS
+        begin, end = absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS
         # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
         told_it = logs_poll_timeout(timeline, absence.participant)
         logs = covering(timeline.coverage.of(absence.participant), begin, end) if told_it else ()

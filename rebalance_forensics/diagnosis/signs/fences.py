@@ -6,7 +6,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.fences import Fence
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservable, stated
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log
-from rebalance_forensics.timeline.windows import FENCED_AROUND_MS
+from rebalance_forensics.timeline.windows import PROCESS_START_MS
 
 FENCED = stated("fenced", present="a member was fenced: another one had registered with its group.instance.id")
 BOTH_SEEN = stated("both-members-seen", present="the logs show the second member with the same group.instance.id")
@@ -23,7 +23,7 @@ HOLDER_UNHEARD = stated(
 def shown_by(fence: Fence) -> dict[Sign, Answer]:
     """Without a line of the coordinator or of the other member, its log would tell whether there are two."""
     told = Present(distinct_events(fence.events))
-    unseen = Unobservable((coordinator_log(fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS),))
+    unseen = Unobservable((coordinator_log(fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS),))
     found: dict[Sign, Answer] = {FENCED: told, BOTH_SEEN: told if fence.both_seen else unseen}
     doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, _holder_unheard(fence)))
     return found | {sign: told for sign, is_so in doubts if is_so}

@@ -56,11 +56,10 @@ from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, lacks_member_id, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
-    LOST_AT_THE_END_MS,
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
     REQUEST_TIMEOUT_MS,
-    SAME_REBALANCE_MS,
-    SHORTEST_SESSION_MS,
-    WAKING_MS,
+    ROUND_TRIP_MS,
 )
 
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
@@ -120,7 +119,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         return Present(alive)
     if end is None:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
-    if end > absence.at + WAKING_MS:
+    if end > absence.at + HEARTBEAT_MS:
         return Present()
     if any(departure.why == "poll-timeout" for departure in absence.departures):
         # It was running when it left, and a loop that never ends logs nothing more.
@@ -245,7 +244,7 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
             continue
         session = session_timeout_ms(timeline)
         if shared_loop_line(timeline, absence.participant) is not None:
-            session = shown_session_ms(timeline) or SHORTEST_SESSION_MS
+            session = shown_session_ms(timeline) or AT_ONCE_MS
         joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded)
         said = timeline.events_from(absence.participant, Event)
         told = joined.between(absence.at - session, absence.at - 1)
@@ -270,8 +269,8 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         ):
             return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
-        begin = absence.at - LOST_AT_THE_END_MS
-        told = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + SAME_REBALANCE_MS)
+        begin = absence.at - 2 * ROUND_TRIP_MS
+        told = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + ROUND_TRIP_MS)
         if told:
             return Present(tuple(told[:2]))
         logs = covering(timeline.coverage.of(absence.participant), begin, until)

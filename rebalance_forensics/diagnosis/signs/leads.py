@@ -27,7 +27,7 @@ from rebalance_forensics.events.coordinator import (
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import MOMENTS_BEFORE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 MOST_NEEDED = 5
 """Nobody fetches more logs than this to explain one rebalance."""
@@ -36,7 +36,7 @@ MOST_NEEDED = 5
 @sign(present="a member joined or left at that time", absent="no member joined or left at that time")
 def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     """Whether anybody came or went: the coordinator's log would show it."""
-    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = timeline.moves(begin, end)
     if moves:
         return Present(tuple(e for move in moves for e in move.events[:1]))
@@ -52,7 +52,7 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
 )
 def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a member says why it rejoined: the log of each of them might."""
-    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    begin, end = subject.begin - HEARTBEAT_MS, subject.end
     requests = [e for r in timeline.requests.between(begin, end) for e in r.events[:1]]
     if requests:
         return Present(tuple(requests))
@@ -71,7 +71,7 @@ def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="the coordinator of the group moved at that time", absent="the coordinator did not move at that time")
 def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
     """Whether another broker took the group over."""
-    begin, end = subject.begin - MOMENTS_BEFORE_MS, subject.end
+    begin, end = subject.begin - HEARTBEAT_MS, subject.end
     told = tuple(_moves_of_the_coordinator(timeline, begin, end))
     return Present(told) if told else _by_the_coordinator(timeline, begin, end)
 

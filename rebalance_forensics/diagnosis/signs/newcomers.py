@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import patience_ms
-from rebalance_forensics.timeline.windows import LAST_JOINED_MS, STARTUP_GAP_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, PROCESS_START_MS
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
@@ -59,7 +59,7 @@ def _began_just_before(timeline: Timeline, at: int) -> bool:
     """Whether the group's first generation was created so shortly before that its start may not be over."""
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     created = first.stabilized_at or first.completed_at if first is not None and first.generation == 1 else None
-    return created is not None and created <= at <= created + STARTUP_GAP_MS
+    return created is not None and created <= at <= created + PROCESS_START_MS
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
@@ -83,13 +83,13 @@ def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> 
 
 def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """Where neither the leader nor the generation of a join is told (Sarama)."""
-    told = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + LAST_JOINED_MS)
+    told = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
     return bool(told) and not timeline.generations and not any(e.leader for e in told)
 
 
 def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collection[Participant]) -> bool:
     """A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add)."""
     led = timeline.of(AssignmentComputed).first(arrivals[0].at)
-    if led is None or time_of(led) - arrivals[0].at > LAST_JOINED_MS:
+    if led is None or time_of(led) - arrivals[0].at > NEXT_HEARTBEAT_MS:
         return False
     return timeline.participants.of_speaker(led) in came

@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, LAST_WORDS_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 @sign(
@@ -36,7 +36,7 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     leaving = {a.participant for a in subject.absences}
     if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
         return Present()
-    empty = timeline.of(GroupEmptied).between(last - CLOCK_SLACK_MS, until or timeline.last)
+    empty = timeline.of(GroupEmptied).between(last - ROUND_TRIP_MS, until or timeline.last)
     if empty:
         return Absent(lines=tuple(empty[:1]))
     end = last + session_timeout_ms(timeline)
@@ -66,7 +66,7 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
     if went_at is not None:
         return went_at > last + one_shutdown_ms(timeline)
-    if (timeline.coverage.ends(other) or 0) > last + LAST_WORDS_MS:
+    if (timeline.coverage.ends(other) or 0) > last + HEARTBEAT_MS:
         return True
     return bool(covering(timeline.coverage.brokers, last, _missed_at(timeline, other, last)))
 
@@ -82,7 +82,7 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)
     loaded = last if load is None else time_of(load)
-    return max(last + one_shutdown_ms(timeline), loaded) + session_timeout_ms(timeline) + CLOCK_SLACK_MS
+    return max(last + one_shutdown_ms(timeline), loaded) + session_timeout_ms(timeline) + ROUND_TRIP_MS
 
 
 @sign(present="no log at hand shows whether the other members stayed", absent="")

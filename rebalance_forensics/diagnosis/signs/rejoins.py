@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import ASKED_AT_ONCE_MS, METADATA_AGE_MS, RESUBSCRIBED_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, ROUND_TRIP_MS
 
 
 def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
@@ -84,7 +84,7 @@ def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
     needs: list[Need] = []
     places: list[LookedIn] = []
     for request in requests:
-        begin, end = request.at - RESUBSCRIBED_MS, request.at
+        begin, end = request.at - AT_ONCE_MS, request.at
         logs = covering(timeline.coverage.of(request.participant), begin, end)
         places += looked(logs, begin, end)
         if not logs and request.participant is not None:
@@ -96,7 +96,7 @@ def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) 
     return [
         event
         for who, event in resubscriptions(timeline)
-        if who is participant and at - RESUBSCRIBED_MS <= time_of(event) <= at + ASKED_AT_ONCE_MS
+        if who is participant and at - AT_ONCE_MS <= time_of(event) <= at + ROUND_TRIP_MS
     ]
 
 
@@ -104,7 +104,7 @@ def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) 
 def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
     """Whether whoever rejoined became the leader by it."""
     for request in _asked(timeline, subject):
-        rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+        rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
         number = rebalance.generation if rebalance is not None else None
         now, before = _leader(timeline, number), _leader(timeline, number - 1 if number is not None else None)
         if now is not None and before is not None and now is request.participant and before is not request.participant:
@@ -117,7 +117,7 @@ def follower_rejoined(timeline: Timeline, subject: Subject) -> Answer:
     """Whether it is known that somebody else led the group when this member rejoined."""
     requests = [r for r in _asked(timeline, subject) if r.why != "leader-rejoined"]
     for request in requests:
-        rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+        rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
         number = rebalance.generation if rebalance is not None else None
         before = _leader(timeline, number - 1 if number is not None else None)
         if before is not None and request.participant is not None and before is not request.participant:

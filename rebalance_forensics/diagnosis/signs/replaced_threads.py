@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.replaced_threads import ReplacedThreads
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservable, stated
 from rebalance_forensics.diagnosis.signs.needs import client_log
-from rebalance_forensics.timeline.windows import AROUND_MS
+from rebalance_forensics.timeline.windows import PROCESS_START_MS
 
 HANDLER_REPLACED = stated(
     "handler-replaced-thread", present="the uncaught exception handler of the instance answered REPLACE_THREAD"
@@ -25,5 +25,5 @@ def shown_by(replaced: ReplacedThreads) -> dict[Sign, Answer]:
     shown: dict[Sign, Answer] = {HOW[replaced.shown]: Present(replaced.told)}
     if replaced.participant.has_log:
         return shown
-    begin, end = replaced.times[0] - AROUND_MS, replaced.times[-1] + AROUND_MS
+    begin, end = replaced.times[0] - PROCESS_START_MS, replaced.times[-1] + PROCESS_START_MS
     return {HANDLER_REPLACED: Unobservable((client_log(replaced.participant, begin, end),))} | shown

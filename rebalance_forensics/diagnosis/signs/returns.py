@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import LOGS_END_MS, SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 @sign(present="it came back", absent="it did not come back before the logs end")
@@ -56,7 +56,7 @@ def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
 def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
     """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
     for absence in subject.absences:
-        since = max(d.at for d in absence.departures) + SAME_REBALANCE_MS
+        since = max(d.at for d in absence.departures) + ROUND_TRIP_MS
         later = timeline.cached(_wordless).first(since)
         if absence.back_at is None and absence.start is None and not absence.participant.has_log and later is not None:
             return Present(tuple(later.events[:1]))
@@ -130,5 +130,5 @@ def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
 def logs_end_at_once(timeline: Timeline, subject: Subject) -> Answer:
     """Nothing that happened afterwards could have been seen."""
     unseen = [a for a in subject.absences if a.back_at is None and a.start is None]
-    ended = any(timeline.coverage.end - a.at < LOGS_END_MS for a in unseen)
+    ended = any(timeline.coverage.end - a.at < HEARTBEAT_MS for a in unseen)
     return Present() if ended else Absent()

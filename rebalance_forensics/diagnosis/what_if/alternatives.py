@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.timeouts import (
     shown_poll_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.windows import LIKE_THE_LOGS_MS, SHORT_BATCH_MS, USUAL_TIMEOUTS_MS, WORTH_A_CHANGE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS, SHORTEST_UNREAD_MS, USUAL_TIMEOUTS
 
 HEARTBEATS_A_SESSION = 3
 """Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms."""
@@ -94,7 +94,7 @@ def _kept_waiting(fault: Fault, pace: Pace) -> bool:
 
 
 def _usual_below(present: int, least: int) -> int | None:
-    return max((one for one in USUAL_TIMEOUTS_MS if least <= one <= present // SHORTER), default=None)
+    return max((one for one in USUAL_TIMEOUTS if least <= one <= present // SHORTER), default=None)
 
 
 COOPERATIVE = "cooperative rebalancing"
@@ -183,7 +183,7 @@ def alternatives(
 ) -> tuple[WhatIf, ...]:
     """The protocols and timeouts that would have cost less; none where the simulation proves nothing."""
     own = protocol_of(timeline)
-    if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < WORTH_A_CHANGE_MS:
+    if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < ROUND_TRIP_MS:
         return ()
     offers = tuple(alternatives_to(timeline, own))
     sequence = fault_sequence(timeline, started, ended, rebalances)
@@ -240,11 +240,11 @@ def _commits_before_it_returns(timeline: Timeline) -> bool:
 def _is_like(present: Simulated, impact: Impact) -> bool:
     """Whether the simulation of the group's own protocol comes to what the logs show."""
     unread, stopped = impact.unread_partition_ms or 0, impact.stopped_ms
-    off = max(OFF_PART * unread, LIKE_THE_LOGS_MS * (impact.unread_partitions or 1))
+    off = max(OFF_PART * unread, HEARTBEAT_MS * (impact.unread_partitions or 1))
     near = present.partition_ms.low - off <= unread <= present.partition_ms.high + off
     if stopped is None:
         return near
-    off = max(OFF_PART * stopped, LIKE_THE_LOGS_MS)
+    off = max(OFF_PART * stopped, HEARTBEAT_MS)
     return near and present.stopped_ms.low - off <= stopped <= present.stopped_ms.high + off
 
 
@@ -278,13 +278,15 @@ def _saving(differences: list[float], cost: int | None) -> Saving:
 
 
 def _is_worth_it(saving: Saving | None, present: float) -> bool:
-    return saving is not None and saving.low > 0 and saving.likely >= max(WORTH_A_CHANGE_MS, LEAST_PART * present)
+    return saving is not None and saving.low > 0 and saving.likely >= max(ROUND_TRIP_MS, LEAST_PART * present)
 
 
 def _simulated_with(case: _Case) -> str:
     gap, now = case.gap, seconds(round(case.present.partition_ms.middle))
     lasts = (
-        f"{seconds(round(gap.low))} to {seconds(round(gap.high))}" if gap.high >= SHORT_BATCH_MS else "less than 0.1 s"
+        f"{seconds(round(gap.low))} to {seconds(round(gap.high))}"
+        if gap.high >= SHORTEST_UNREAD_MS
+        else "less than 0.1 s"
     )
     batches = f"{lasts} between polls"
     return (

@@ -9,7 +9,7 @@ from random import Random
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.faults import StoodStill
-from rebalance_forensics.timeline.windows import LATE_HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS
 
 UNEVEN = 0.25
 """Batches differ in length by this part of their average, up or down."""
@@ -69,7 +69,7 @@ class Consumer:
 
     def next_heartbeat(self, now: float) -> float:
         """When its coordinator hears from it next; the heartbeat thread keeps running while the poll loop is stuck."""
-        at = now + (self.beats_from - now) % (self.heartbeat + LATE_HEARTBEAT_MS)
+        at = now + (self.beats_from - now) % (self.heartbeat + REQUEST_MS)
         frozen = [one for one in self.still if one.how == "frozen" and one.begin <= at < one.end]
         return max((float(one.end) for one in frozen), default=at)
 

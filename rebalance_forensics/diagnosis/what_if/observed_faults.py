@@ -11,7 +11,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
 from rebalance_forensics.timeline.ownership import ownership_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import AFTERMATH_MS, BARRIER_MS, MOMENTS_BEFORE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 _CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
 MOST_WORK = 12_000
@@ -22,7 +22,7 @@ def fault_sequence(
     timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]
 ) -> FaultSequence | None:
     """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
-    window = (started - MOMENTS_BEFORE_MS, ended + AFTERMATH_MS)
+    window = (started - HEARTBEAT_MS, ended + ROUND_TRIP_MS)
     departures = timeline.departures.between(*window)
     faults: list[Fault] = []
     for departure in departures:
@@ -93,7 +93,7 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
     if not members or not _anybody_is_left(members, faults):
         return None
     last = max(fault.end if isinstance(fault, StoodStill) else fault.at for fault in faults)
-    settles = (shown_session_ms(timeline) or 0) + 2 * BARRIER_MS
+    settles = (shown_session_ms(timeline) or 0) + 2 * NEXT_HEARTBEAT_MS
     found = FaultSequence(
         members=tuple(members),
         partitions=tuple(sorted(partitions, key=_by_number)),

@@ -16,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import IDLE_MS, SHORTEST_BATCH_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS
 
 FEWEST = 3
 """Fewer waits say nothing about a batch."""
@@ -36,13 +36,13 @@ class PollGap(Struct, frozen=True, kw_only=True):
 def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
     """What the rebalances up to a time tell; None where too few members log when they learn of one and rejoin."""
     waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
-    busy = [wait for wait in waits if wait > IDLE_MS]
+    busy = [wait for wait in waits if wait > REQUEST_MS]
     known = busy if len(busy) >= FEWEST else waits
     if len(known) < FEWEST:
         return None
     # A cooperative member that commits before it joins waits for the poll after that as well.
     polls = 1.5 if timeline.mode == "cooperative" and commits_first and known is busy else 0.5
-    likely = max(SHORTEST_BATCH_MS, median(known) / polls)
+    likely = max(REQUEST_MS, median(known) / polls)
     apart = min(0.6, UNEVEN / sqrt(len(known))) * (0.5 / polls)
     return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
 

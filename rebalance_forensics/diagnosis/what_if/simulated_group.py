@@ -9,7 +9,7 @@ from random import Random
 from rebalance_forensics.diagnosis.what_if.agenda import Agenda
 from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Held
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.timeline.windows import LATE_HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS
 
 
 class Slot:
@@ -77,7 +77,7 @@ class SimulatedGroup(ABC):
     def drift(self) -> float:
         """How far apart the heartbeats of members are that began together, in the last rebalance."""
         beats = self.sequence.steady_for / self.pace.heartbeat
-        return min(self.pace.heartbeat, LATE_HEARTBEAT_MS * math.sqrt(beats))
+        return min(self.pace.heartbeat, REQUEST_MS * math.sqrt(beats))
 
     @abstractmethod
     def settled(self) -> dict[Slot, set[str]]:

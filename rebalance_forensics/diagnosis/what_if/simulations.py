@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Held
 from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, Pace, StoodStill
 from rebalance_forensics.diagnosis.what_if.simulated_group import SimulatedGroup, Slot
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
-from rebalance_forensics.timeline.windows import TWO_REQUESTS_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS
 
 Span = tuple[float, float]
 
@@ -107,7 +107,7 @@ class EpochGroup(SimulatedGroup):
         self.slots.append(slot)
         member.beats_from = now
         self._new_epoch(now)
-        self._heartbeat(slot, now + TWO_REQUESTS_MS)
+        self._heartbeat(slot, now + REQUEST_MS)
 
     def removed(self, slot: Slot, now: float) -> None:
         """What it had is free."""
@@ -208,9 +208,9 @@ class ClassicGroup(SimulatedGroup):
         if old is not None:
             old.life = member.life
             if not self._open:
-                member.take(old.given, now + TWO_REQUESTS_MS)
+                member.take(old.given, now + REQUEST_MS)
                 member.beats_from = now
-                member.polls(now + TWO_REQUESTS_MS)
+                member.polls(now + REQUEST_MS)
                 return
             self._join(old, now)
             return
@@ -285,7 +285,7 @@ class ClassicGroup(SimulatedGroup):
         self._open = False
         self._leader = self._leader or self.slots[0]
         leader = self._leader.member
-        answered = max(now + TWO_REQUESTS_MS, leader.next_poll(now)) if self.cooperative else now + TWO_REQUESTS_MS
+        answered = max(now + REQUEST_MS, leader.next_poll(now)) if self.cooperative else now + REQUEST_MS
         closed = self._round
         polls = {slot: slot.member.next_poll(now) for slot in self.slots}
         self.agenda.plan(answered, lambda at: self._assign(closed, polls, at))

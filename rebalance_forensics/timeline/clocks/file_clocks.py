@@ -28,12 +28,11 @@ from rebalance_forensics.timeline.clocks.shared_facts import (
     facts_of_a_member,
 )
 from rebalance_forensics.timeline.windows import (
-    A_MINUTE_MS,
-    A_SECOND_MS,
     FARTHEST_CLOCK_MS,
     LARGEST_SKEW_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
     SMALLEST_SKEW_MS,
-    STARTED_LATELY_MS,
 )
 from rebalance_forensics.utc_offsets import SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
@@ -105,13 +104,13 @@ class _OwnZone(NamedTuple):
         """The time of an event in UTC by its own clock; its local time where the zone is not known."""
         at = event.at or 0
         east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
-        return at - east - (0 if event.zoned else (self.minutes or 0) * A_MINUTE_MS)
+        return at - east - (0 if event.zoned else (self.minutes or 0) * ONE_REBALANCE_MS)
 
     def clock(self, path: str = "", host: str | None = None, step_ms: int = 1) -> FileClock:
         """The clock of a file of which nothing else is known."""
-        shift = (self.minutes or 0) * A_MINUTE_MS
+        shift = (self.minutes or 0) * ONE_REBALANCE_MS
         names = [] if self.minutes is None else [self.minutes]
-        names += [(self.minutes or 0) + season.east_ms // A_MINUTE_MS for season in self.seasons]
+        names += [(self.minutes or 0) + season.east_ms // ONE_REBALANCE_MS for season in self.seasons]
         return FileClock(
             path=path,
             host=host,
@@ -148,7 +147,7 @@ class _Files:
                 began = at
             fact = fact_in(event)
             if fact is not None:
-                started = began is not None and at - began < STARTED_LATELY_MS
+                started = began is not None and at - began < ONE_REBALANCE_MS
                 differences.add(fact, at, returned=event.speaker.instance_id is not None and started)
         zone_known = all(self.zones[place].minutes is not None for place in places)
         least = differences.least(max(self.steps[place] for place in places), zone_known=zone_known)
@@ -217,13 +216,13 @@ def step_of(times: Iterable[int | None]) -> int:
     """How fine the times of a log are, in ms: layouts without fractions are common, and some print whole minutes."""
     different: set[int] = set()
     for at in times:
-        if at is not None and at % A_SECOND_MS:
+        if at is not None and at % ROUND_TRIP_MS:
             return 1
         if at is not None:
             different.add(at)
     if len(different) < _LEAST_TIMES:
         return 1
-    return A_SECOND_MS if any(at % A_MINUTE_MS for at in different) else A_MINUTE_MS
+    return ROUND_TRIP_MS if any(at % ONE_REBALANCE_MS for at in different) else ONE_REBALANCE_MS
 
 
 @dataclass(slots=True)
@@ -302,7 +301,7 @@ def _own_zone(events: Sequence[Event]) -> _OwnZone:
         return _OwnZone(0 if printed else None, doubt="start-times")
     first = 0 if printed else east[0]
     changes = [(at, minutes) for (_, before), (at, minutes) in pairwise([(0, first), *shown]) if minutes != before]
-    return _OwnZone(first, tuple(Season(at, (minutes - first) * A_MINUTE_MS) for at, minutes in changes))
+    return _OwnZone(first, tuple(Season(at, (minutes - first) * ONE_REBALANCE_MS) for at, minutes in changes))
 
 
 def _is_zoned(events: Sequence[Event]) -> bool:
@@ -317,12 +316,12 @@ def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> Fil
     if abs(difference) > FARTHEST_CLOCK_MS:
         return replace(known, doubt="facts")
     minutes = nearest_offset(difference) if zone.minutes is None else zone.minutes
-    skew = difference - (minutes * A_MINUTE_MS if zone.minutes is None else 0)
+    skew = difference - (minutes * ONE_REBALANCE_MS if zone.minutes is None else 0)
     name = name_of_offset(minutes) if zone.minutes is None else known.zone
     applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
     shown: int | None = skew
     if step > 1:  # `skew` is that of the line that lost most: half a step more is the likeliest for all
         applied = skew + step // 2 if abs(skew) >= step else 0
         shown = applied or None
-    zone_ms = minutes * A_MINUTE_MS
+    zone_ms = minutes * ONE_REBALANCE_MS
     return replace(known, zone=name, skew_ms=shown, shift_ms=zone_ms + applied, zone_ms=zone_ms, doubt=None)

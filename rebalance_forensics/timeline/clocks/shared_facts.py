@@ -23,12 +23,11 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.windows import (
-    A_MINUTE_MS,
+    HEARTBEAT_MS,
     LARGEST_SKEW_MS,
-    ONE_LIFE_MS,
-    RESTART_NOT_SKEW_MS,
-    SAME_GENERATION_MS,
-    STARTUP_GAP_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
 )
 from rebalance_forensics.utc_offsets import nearest_offset
 
@@ -84,7 +83,7 @@ class SharedFacts:
         if number is None:
             return life
         again = number <= life.latest if begins else number < life.latest
-        if again and at - life.latest_at > ONE_LIFE_MS:
+        if again and at - life.latest_at > ONE_REBALANCE_MS:
             life = GroupLife()
             self.lives.append(life)
         if number > life.latest:
@@ -184,8 +183,8 @@ class Differences:
             return min([*self._of_members, *self._of_returned])
         if self._of_returned:
             least = min(self._of_returned)
-            return least if abs(_off_zone(least, zone_known=zone_known)) <= RESTART_NOT_SKEW_MS else None
-        spread = SAME_GENERATION_MS + step
+            return least if abs(_off_zone(least, zone_known=zone_known)) <= NEXT_HEARTBEAT_MS else None
+        spread = HEARTBEAT_MS + step
         agreed = [found for life, numbers in self._by_number.items() if (found := _agreed(life, numbers, spread))]
         if agreed:
             return max(agreed, key=lambda found: (found[0], -abs(found[1])))[1]
@@ -203,7 +202,7 @@ class Differences:
 
 def _off_zone(difference: int, *, zone_known: bool) -> int:
     """What remains of a difference besides a zone."""
-    return difference if zone_known else difference - nearest_offset(difference) * A_MINUTE_MS
+    return difference if zone_known else difference - nearest_offset(difference) * ONE_REBALANCE_MS
 
 
 def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:
@@ -212,6 +211,6 @@ def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[i
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]
         times = [at for fact, at in life.seen.items() if fact.number in agreeing]
-        if max(times) - min(times) > STARTUP_GAP_MS:
+        if max(times) - min(times) > PROCESS_START_MS:
             found.append((len(agreeing), least))
     return max(found, key=lambda each: (each[0], -abs(each[1])), default=None)

@@ -18,7 +18,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessStopping
 from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.group_attribution import streams_client_of
-from rebalance_forensics.timeline.windows import SUCCESSORS_OVERLAP_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 _STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
 
@@ -74,7 +74,5 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
             first, last = said.get(client, (event.at, event.at))
             said[client] = min(first, event.at), max(last, event.at)
     for said in spans.values():
-        if any(
-            min(one[1], other[1]) - other[0] > SUCCESSORS_OVERLAP_MS for one, other in pairwise(sorted(said.values()))
-        ):
+        if any(min(one[1], other[1]) - other[0] > NEXT_HEARTBEAT_MS for one, other in pairwise(sorted(said.values()))):
             yield from said

@@ -29,7 +29,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
-from rebalance_forensics.timeline.windows import LEAST_SESSION_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 GONE = ("member-left", "heartbeat-expired", "sync-expired")
 CAME = ("member-added", "member-rejoined", "leader-rejoined")
@@ -51,7 +51,7 @@ class _Seats:
         self.free: deque[int] = deque()
         self.shared = False
         self.uncounted = False
-        self.heard_at = -LEAST_SESSION_MS
+        self.heard_at = -NEXT_HEARTBEAT_MS
         """When one of them was last heard of."""
 
     def come(self, member: str) -> None:
@@ -96,7 +96,7 @@ class _Table:
         before = len(seats.taken)
         new = came and member not in seats.of and before > 0
         (seats.come if came else seats.go)(member)
-        if new and at is not None and at - seats.heard_at < LEAST_SESSION_MS and is_default_client_id(client):
+        if new and at is not None and at - seats.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
             seats.shared = True
         seats.heard_at = at if came and at is not None else seats.heard_at
         self.present += len(seats.taken) - before
@@ -113,7 +113,7 @@ class _Table:
         """All that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
         if event.member_count == self.present:
             self.at_once()
-        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < LEAST_SESSION_MS
+        soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
         if event.member_count is None and soon:
             for client in self._doubled:
                 self.by_client[client].uncounted = True

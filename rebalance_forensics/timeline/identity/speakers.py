@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.identity.nameless import is_nameless, named, w
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.processes_per_host import apart
-from rebalance_forensics.timeline.windows import ID_GIVEN_AFTER_MS, ID_GIVEN_BEFORE_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS, TICK_MS
 
 
 def with_introduced_names(
@@ -38,11 +38,7 @@ def with_introduced_names(
         return events, shared
     told: dict[str, set[str]] = defaultdict(set)
     for at, name in _ids_given(events, clocks):
-        near = [
-            place
-            for place, times in asked.items()
-            if any(at - ID_GIVEN_BEFORE_MS <= t <= at + ID_GIVEN_AFTER_MS for t in times)
-        ]
+        near = [place for place, times in asked.items() if any(at - TICK_MS <= t <= at + REQUEST_MS for t in times)]
         if len(near) == 1:
             told[near[0]].add(name)
     places: dict[str, set[str]] = defaultdict(set)

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.readings import Loss, Owner
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
-from rebalance_forensics.timeline.windows import BURST_MS, CLOCK_SLACK_MS, ONE_LOSS_MS, RESTART_MS, WAKING_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
@@ -82,7 +82,7 @@ class LossEstimator(Struct, frozen=True):
         """It ended without a word, and started anew before the group missed it: most are started again at once."""
         session, last = shown_session_ms(self.timeline, owner), self._last_sign(owner, start)
         earliest = last if session is None else max(start - session, last or 0)
-        at = max(start - RESTART_MS, earliest or 0)
+        at = max(start - HEARTBEAT_MS, earliest or 0)
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
@@ -132,7 +132,7 @@ class LossEstimator(Struct, frozen=True):
 
     def _coordinator_failed(self, departure: Departure, owner: Owner) -> bool:
         """Whether most of the group lost its coordinator then; whoever is cut off, or frozen, is alone in it."""
-        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - ONE_LOSS_MS
+        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
         lost = self.timeline.of(CoordinatorLost).between(begin, departure.at)
         losers = {
             participant for event in lost if (participant := self.timeline.participants.of_speaker(event)) is not None
@@ -164,12 +164,12 @@ class LossEstimator(Struct, frozen=True):
     def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
         """Connections that break over seconds, or before anybody missed it; whoever wakes up loses all in one burst."""
         session = shown_session_ms(self.timeline, owner) or 0
-        begin = departure.at - session - WAKING_MS
+        begin = departure.at - session - HEARTBEAT_MS
         lost = self.timeline.events_from(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
         if not lost:
             return False
         first, last = time_of(lost[0]), time_of(lost[-1])
-        return last - first > BURST_MS or (first < departure.at - CLOCK_SLACK_MS and until > departure.at)
+        return last - first > HEARTBEAT_MS or (first < departure.at - ROUND_TRIP_MS and until > departure.at)
 
 
 def _left(departure: Departure) -> WhyUnread:

@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.ownership.knowledge import members_counted
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
-from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS, SEEN_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ def _absence(
 
 def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> bool:
     """Whether this is the assignment of the rebalance that the departure caused."""
-    begun = timeline.rebalances.between(departure.at - SAME_REBALANCE_MS, departure.at + SAME_REBALANCE_MS)
+    begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
     mine = {rebalance.id for rebalance in begun}
     return any(at == assigned and one.id in mine for one, at in timeline.cached(_assignments) if at is not None)
 
@@ -191,7 +191,7 @@ def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     for one, following in zip_longest(rebalances, rebalances[1:]):
         at = one.completed_at if printed else one.completed_at or one.stabilized_at
         until = following.started_at if following is not None else timeline.last
-        not_stored = at is not None and lost.any_between(at, min(until, at + SEEN_BY_BOTH_MS))
+        not_stored = at is not None and lost.any_between(at, min(until, at + HEARTBEAT_MS))
         found.append((one, None if one.generation in empty or not_stored else at))
     return found
 

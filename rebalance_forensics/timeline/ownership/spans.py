@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.ownership.connect_work import dropped
 from rebalance_forensics.timeline.ownership.knowledge import Knowledge
 from rebalance_forensics.timeline.ownership.readings import PartitionReading
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import AFTERMATH_MS, SHORTEST_UNREAD_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 _GIVEN_BACK = frozenset({"revoked", "unknown"})
 
@@ -66,7 +66,7 @@ class Gaps:
                 yield self._span(before, gone, certain=True)
             return
         since = self._unknown_from(before, until)
-        if since is None or (until is not None and until - since <= AFTERMATH_MS):
+        if since is None or (until is not None and until - since <= ROUND_TRIP_MS):
             yield self._span(before, until, certain=True)
             return
         if since - begin > SHORTEST_UNREAD_MS:
@@ -94,7 +94,7 @@ class Gaps:
             if begin <= at < end:
                 return at
         if until is None:
-            changes = self._configured.between(begin - AFTERMATH_MS, end)
+            changes = self._configured.between(begin - ROUND_TRIP_MS, end)
             return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
         return None
 
@@ -118,7 +118,7 @@ class Gaps:
         if self._failures.any_between(before.end, end):
             return "assignment-failed"
         given = self._in_force.first(before.end + 1)
-        left_out = given is not None and end - given > AFTERMATH_MS and self._knowledge.complete_at(given)
+        left_out = given is not None and end - given > ROUND_TRIP_MS and self._knowledge.complete_at(given)
         return "unassigned" if left_out else why
 
 

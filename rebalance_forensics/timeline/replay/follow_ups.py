@@ -18,12 +18,12 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.model import RebalanceMode
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
-    DELAY_ENDS_MS,
-    FOLLOW_UP_MS,
-    FOLLOW_UP_TOLD_MS,
-    HANDED_OVER_AT_ONCE_MS,
-    SAME_MOMENT_MS,
-    STOPS_WORK_MS,
+    HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
+    REQUEST_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
 )
 
 REJOINS = ("member-rejoined", "leader-rejoined")
@@ -80,8 +80,8 @@ def _followup(
 ) -> str | None:
     if rebalance.followup is not None:
         return rebalance.followup
-    since = previous.ended_at() if previous else rebalance.started_at - DELAY_ENDS_MS
-    since, until = min(since, rebalance.started_at - SAME_MOMENT_MS), rebalance.started_at + FOLLOW_UP_TOLD_MS
+    since = previous.ended_at() if previous else rebalance.started_at - HEARTBEAT_MS
+    since, until = min(since, rebalance.started_at - REQUEST_MS), rebalance.started_at + TICK_MS
     asked = _Asked(_first_in(joined, previous), _first_in(joined, rebalance))
     kind = _kind(told, assigned, since, until, asked)
     if kind is None and previous is not None and mode != "eager":
@@ -116,12 +116,12 @@ def _opened_before(opened: TimeIndex[RebalanceStarted], rebalance: Rebalance) ->
     """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
     if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
         return False
-    return opened.any_between(rebalance.started_at, rebalance.started_at + FOLLOW_UP_MS)
+    return opened.any_between(rebalance.started_at, rebalance.started_at + ONE_REBALANCE_MS)
 
 
 def _hand_over(assigned: TimeIndex[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
     """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
-    given = assigned.between(rebalance.started_at - STOPS_WORK_MS, rebalance.started_at + HANDED_OVER_AT_ONCE_MS)
+    given = assigned.between(rebalance.started_at - PROCESS_START_MS, rebalance.started_at + ROUND_TRIP_MS)
     given = [e for e in given if e.generation == previous.generation]
     return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
 
@@ -132,10 +132,7 @@ def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None
     wordless = bool(opened) and all(
         e.trigger in REJOINS and e.client_reason in NO_REASON and e.state in (None, "Stable") for e in opened
     )
-    at_once = (
-        previous.completed_at is not None
-        and 0 <= rebalance.started_at - previous.completed_at <= HANDED_OVER_AT_ONCE_MS
-    )
+    at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= ROUND_TRIP_MS
     return "cooperative" if wordless and at_once else None
 
 
@@ -168,9 +165,9 @@ def _kind(
     asked: _Asked,
 ) -> str | None:
     """The follow-up that began between `since` and `until` and was asked for by members that had yet to join it."""
-    now = told.between(since - SAME_MOMENT_MS, until + SAME_MOMENT_MS)
+    now = told.between(since - REQUEST_MS, until + REQUEST_MS)
     now = [e for e in now if asked.for_it(e)]
-    before = told.between(since - FOLLOW_UP_MS, until)
+    before = told.between(since - ONE_REBALANCE_MS, until)
     for event in now:
         match event:
             case FollowUpTriggered(scheduled_at=at):
@@ -187,7 +184,7 @@ def _kind(
                     return kind
             case DelayedRebalance(phase="reached" | "expired"):
                 return "connect-delayed"
-    return _connect_delay(assigned.between(since - FOLLOW_UP_MS, until), until)
+    return _connect_delay(assigned.between(since - ONE_REBALANCE_MS, until), until)
 
 
 def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
@@ -224,6 +221,6 @@ def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:
     for event in before:
         if not event.delay_ms or event.at is None:
             continue
-        if abs(event.at + event.delay_ms - until) <= DELAY_ENDS_MS:
+        if abs(event.at + event.delay_ms - until) <= HEARTBEAT_MS:
             return "connect-delayed"
     return None

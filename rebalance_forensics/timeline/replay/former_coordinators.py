@@ -20,7 +20,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
-from rebalance_forensics.timeline.windows import WAKING_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 class FormerWords(Struct, frozen=True):
@@ -73,4 +73,4 @@ def _was_unwritten(evicting: Event, unloading: Event) -> bool:
     Only what a generation holds is written to `__consumer_offsets` (GroupMetadataManager.storeGroup), and none was
     created since. It holds for the last moments only: a member that died earlier is gone for the next coordinator too.
     """
-    return time_of(unloading) - time_of(evicting) <= WAKING_MS
+    return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS

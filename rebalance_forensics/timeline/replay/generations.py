@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
-from rebalance_forensics.timeline.windows import ONE_LIFE_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +173,7 @@ class Generations:
 
     def _same_birth(self, event: RebalanceStarted) -> bool:
         first = self._by_number.get(1)
-        return first is not None and abs(first.first_at() - (event.at or 0)) < ONE_LIFE_MS and self._highest == 1
+        return first is not None and abs(first.first_at() - (event.at or 0)) < ONE_REBALANCE_MS and self._highest == 1
 
     def _reached(self, slot: Slot) -> None:
         waiting, self.unfinished = self.unfinished, []
@@ -189,7 +189,7 @@ class Generations:
 
     def _slot(self, number: int, event: Event) -> Slot:
         slot = self._by_number.get(number)
-        if slot is None or (number == 1 and self._highest > 1 and (event.at or 0) - slot.first_at() > ONE_LIFE_MS):
+        if slot is None or (number == 1 and self._highest > 1 and (event.at or 0) - slot.first_at() > ONE_REBALANCE_MS):
             if slot is not None:
                 self._by_number.clear()
                 self._highest = 0

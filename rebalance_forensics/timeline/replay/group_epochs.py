@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.model import Generation, Member
 from rebalance_forensics.timeline.replay.generations import Slot
 from rebalance_forensics.timeline.replay.members import Members
-from rebalance_forensics.timeline.windows import ONE_EPOCH_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed, MemberReconciled, MemberTransitioned)
 """The lines that tell of an epoch."""
@@ -86,7 +86,7 @@ class GroupEpochs:
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
             return False
-        if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_EPOCH_MS:
+        if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_REBALANCE_MS:
             return False
         epoch.members.update({m: a for m, a in slot.joined.items() if not m.startswith("?")})
         epoch.stable_times += slot.sync_times

@@ -34,7 +34,7 @@ from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import LATE_LINE_MS, WITHIN_A_REJOIN_MS
+from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS
 
 
 def infer_unlogged_leaves(
@@ -50,7 +50,7 @@ def infer_unlogged_leaves(
         formed = _formed_without(participants, gone)
         if gone.participant.kind == "instance" or heard is None or formed is None:
             continue
-        if formed - time_of(heard) < session_ms - LATE_LINE_MS:
+        if formed - time_of(heard) < session_ms - ROUND_TRIP_MS:
             gone.why = "left"
 
 
@@ -175,7 +175,7 @@ def _rebalances(
     without_end = (*classic.passed_over, *classic.unfinished)
     found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
     found += rebalances_of(bumps)
-    again = [(out - WITHIN_A_REJOIN_MS, back + WITHIN_A_REJOIN_MS) for out, back in rejoins]
+    again = [(out - REQUEST_MS, back + REQUEST_MS) for out, back in rejoins]
     found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]
     return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
 

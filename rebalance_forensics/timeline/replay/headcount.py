@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberIdIssued, MemberJoined
 from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
-from rebalance_forensics.timeline.windows import RESTART_PAIR_MS
+from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 COUNTING = (GenerationStabilized, AssignmentReceived)
 """They count members: nobody comes or goes by them whom no other line names."""
@@ -43,7 +43,7 @@ class Headcount:
         """The absences that a generation ended without a word; both lists come latest first."""
         if self._size is None or event.member_count is None or self._names_everybody:
             return []
-        recent = list(takewhile(lambda d: d.at > self._at - RESTART_PAIR_MS, departures))
+        recent = list(takewhile(lambda d: d.at > self._at - SUCCESSION_MS, departures))
         gone = sum(d.at > self._at for d in recent)
         came = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
         extra = max(event.member_count - (self._size - gone + came), 0)

@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, Stop
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, CLOSES_AFTER_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 
 def why_left(reason: str | None, why: str | None) -> DepartureWhy:
@@ -66,8 +66,8 @@ def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterabl
         ended[stop.participant].append(stop.at)
     for departure in wished:
         back = departure.returned
-        until = departure.at + CLOSES_AFTER_MS if back is None else min(back.at, departure.at + CLOSES_AFTER_MS)
-        stopped = any(departure.at - CLOCK_SLACK_MS <= at <= until for at in ended[departure.participant])
+        until = departure.at + REQUEST_TIMEOUT_MS if back is None else min(back.at, departure.at + REQUEST_TIMEOUT_MS)
+        stopped = any(departure.at - ROUND_TRIP_MS <= at <= until for at in ended[departure.participant])
         restarted = back is not None and back.start is not None and _is_process(back.start)
         # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
         thread = departure.participant.kind == "instance"
@@ -87,7 +87,7 @@ def remove_by_admin(departures: Iterable[DepartureDraft], stops: Sequence[Stop],
         removed = "removed-by-admin" in said or ("other" in said and who.instance_ids)
         if not removed or departure.why not in ("left", "expelled", "removed-by-admin"):
             continue
-        stopped = any(s.participant is who and abs(s.at - departure.at) <= CLOSES_AFTER_MS for s in stops)
+        stopped = any(s.participant is who and abs(s.at - departure.at) <= REQUEST_TIMEOUT_MS for s in stops)
         departure.why = "closed" if stopped else "left" if streams and not who.has_log else "removed-by-admin"
 
 

@@ -29,13 +29,11 @@ from rebalance_forensics.timeline.replay.lost_membership import (
 from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
-    A_SECOND_MS,
-    ASKS_AGAIN_MS,
-    LEAVE_LOGGED_MS,
-    RESTART_PAIR_MS,
+    HEARTBEAT_MS,
+    PROCESS_START_MS,
+    ROUND_TRIP_MS,
     SESSION_MS,
-    TAKEN_BACK_MS,
-    TOLD_BY_BOTH_MS,
+    SUCCESSION_MS,
 )
 
 Newcomer = MemberIdIssued | MemberJoined
@@ -53,7 +51,7 @@ class NamelessNewcomers:
 
     def is_one(self, event: Event) -> bool:
         """Whether the client that asks to join now is one of them; it is named then."""
-        if not any(abs((event.at or 0) - (waiting.at or 0)) <= ASKS_AGAIN_MS for waiting in self.waiting):
+        if not any(abs((event.at or 0) - (waiting.at or 0)) <= ROUND_TRIP_MS for waiting in self.waiting):
             return False
         self.waiting.popleft()
         return True
@@ -66,14 +64,14 @@ class NamelessNewcomers:
         Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
         `departures` are all so far.
         """
-        while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ASKS_AGAIN_MS):
+        while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ROUND_TRIP_MS):
             event = self.waiting.popleft()
             at = event.at or 0
             start = starts.last(at)
-            started = start.participant if start is not None and start.at > at - RESTART_PAIR_MS else None
+            started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
             away: DepartureDraft | None = None
             for gone in reversed(departures):
-                if gone.at <= at - RESTART_PAIR_MS:
+                if gone.at <= at - SUCCESSION_MS:
                     break
                 if gone.returned is None and gone.at <= at and started in (None, gone.participant):
                     away = gone
@@ -285,7 +283,7 @@ class MembershipTable:
         if (
             member not in self.live
             and gone is not None
-            and (late or event.at - gone.at < 10 * TOLD_BY_BOTH_MS or self._has_left(member))
+            and (late or event.at - gone.at < 10 * PROCESS_START_MS or self._has_left(member))
         ):
             self._add(gone, event, why)
             return
@@ -336,7 +334,7 @@ class MembershipTable:
             self._refused[client] = named, event
             return named
         former, answer = self._refused.get(client, (None, event))
-        same_answer = isinstance(event, GenerationReset) and time_of(event) - time_of(answer) <= A_SECOND_MS
+        same_answer = isinstance(event, GenerationReset) and time_of(event) - time_of(answer) <= ROUND_TRIP_MS
         if same_answer and (former == "" or (former in self._gone and former not in self.live)):
             return former
         return self._member_of(participant, event.speaker.client_id)
@@ -401,7 +399,7 @@ class MembershipTable:
         if _RANK.index(why) < _RANK.index(departure.why):
             departure.why = why
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
-            waited = not told and _is_request(departure.events[0]) and event.at - departure.at > LEAVE_LOGGED_MS
+            waited = not told and _is_request(departure.events[0]) and event.at - departure.at > HEARTBEAT_MS
             departure.at = event.at if waited else min(departure.at, event.at)
         departure.reason = departure.reason or reason_text(event)
 
@@ -409,7 +407,7 @@ class MembershipTable:
         """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
         by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(gone.member or "")
-        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= TAKEN_BACK_MS
+        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= ROUND_TRIP_MS
 
     def _take_back(self, gone: DepartureDraft, back_at: int) -> None:
         """A departure that was none: the group only bumped its epoch."""

@@ -54,7 +54,7 @@ from rebalance_forensics.timeline.replay.lost_membership import session_is_over,
 from rebalance_forensics.timeline.replay.membership import MembershipTable
 from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
-from rebalance_forensics.timeline.windows import LEAVE_LOGGED_MS, RETURN_TOLD_MS, TOLD_BY_BOTH_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 
 class MembershipReplay(MembershipTable):
@@ -87,7 +87,7 @@ class MembershipReplay(MembershipTable):
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
-            if not known and missed.at - TOLD_BY_BOTH_MS <= departure.at <= missed.joined_at:
+            if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.joined_at:
                 return departure
         return None
 
@@ -164,7 +164,7 @@ class MembershipReplay(MembershipTable):
             return
         why = why_left(event.reason, event.why)
         participant = self.participants.of_member(member)
-        hints = self._hints_before(participant, event, LEAVE_LOGGED_MS) if participant is not None else []
+        hints = self._hints_before(participant, event, HEARTBEAT_MS) if participant is not None else []
         told = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
         self._departed(member, event, "unsubscribed" if told else why)
 
@@ -184,7 +184,7 @@ class MembershipReplay(MembershipTable):
             self.live[event.member] = participant
         self._seen.add(participant)
         last = self.returns[-1] if self.returns else None
-        if last is not None and last.participant is participant and (event.at or 0) - last.at < RETURN_TOLD_MS:
+        if last is not None and last.participant is participant and (event.at or 0) - last.at < ROUND_TRIP_MS:
             self.returns[-1] = replace(last, events=(*last.events, event))
         else:
             self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
@@ -292,7 +292,7 @@ class MembershipReplay(MembershipTable):
     def _gave_up(self, participant: Participant, event: Event) -> bool:
         if is_trouble(event):
             self._hints[participant].append(event)
-        return isinstance(event, LeaveSent) and gives_up(event, self._hints_before(participant, event, LEAVE_LOGGED_MS))
+        return isinstance(event, LeaveSent) and gives_up(event, self._hints_before(participant, event, HEARTBEAT_MS))
 
     def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
         if not (participant.instance_ids and self._static_transitioned(participant, event)):
@@ -304,7 +304,7 @@ class MembershipReplay(MembershipTable):
         why = why_left(event.reason, event.why)
         if why != "left":
             return why
-        hints = self._hints_before(participant, event, LEAVE_LOGGED_MS)
+        hints = self._hints_before(participant, event, HEARTBEAT_MS)
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
@@ -315,11 +315,11 @@ class MembershipReplay(MembershipTable):
     def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
         away = self._away.get(participant)
-        if away is not None and (event.at or 0) - (away[1].at or 0) < LEAVE_LOGGED_MS:
+        if away is not None and (event.at or 0) - (away[1].at or 0) < HEARTBEAT_MS:
             del self._away[participant]
             self._departed(away[0], away[1], "unsubscribed")
         last = self._last_departure.get(participant)
-        if last is None or last.returned is not None or (event.at or 0) - last.at >= LEAVE_LOGGED_MS:
+        if last is None or last.returned is not None or (event.at or 0) - last.at >= HEARTBEAT_MS:
             return
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
@@ -355,7 +355,7 @@ class MembershipReplay(MembershipTable):
             return False
         match event.after:
             case "PREPARE_LEAVING":
-                return member in self.live and not self._hints_before(participant, event, TOLD_BY_BOTH_MS)
+                return member in self.live and not self._hints_before(participant, event, PROCESS_START_MS)
             case "LEAVING" if member in self.live:
                 if event.epoch == BACK_SOON:
                     self._away[participant] = member, event
@@ -386,7 +386,7 @@ class MembershipReplay(MembershipTable):
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = self._hints_before(participant, event, TOLD_BY_BOTH_MS)
+            hints = self._hints_before(participant, event, PROCESS_START_MS)
             why: DepartureWhy = "closed"
             if any(isinstance(h, PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
@@ -415,7 +415,7 @@ class MembershipReplay(MembershipTable):
         known = member or self._member_of(participant, event.speaker.client_id)
         if known is None:
             last = self._last_departure.get(participant)
-            if last is not None and last.returned is None and abs((event.at or 0) - last.at) < TOLD_BY_BOTH_MS:
+            if last is not None and last.returned is None and abs((event.at or 0) - last.at) < PROCESS_START_MS:
                 self._add(last, event, why)
             elif participant not in self._seen:
                 self._depart_unseen(participant, None, event, why)

@@ -26,7 +26,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
-from rebalance_forensics.timeline.windows import LATE_LINE_MS, ONE_LIFE_MS, WAITED_IN_VAIN_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 _Client = tuple[Participant, str | None]
 
@@ -97,9 +97,9 @@ def _rounds(participants: Participants, events: EventIndex) -> list[_Round]:
 def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
     """The round of this generation; the same number long after a later one is a group that was born again."""
     for known in reversed(rounds):
-        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_LIFE_MS):
+        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_REBALANCE_MS):
             return known
-        if (event.at or 0) - known.last_at() > ONE_LIFE_MS:
+        if (event.at or 0) - known.last_at() > ONE_REBALANCE_MS:
             break
     rounds.append(_Round(number))
     return rounds[-1]
@@ -109,7 +109,7 @@ def _absent(
     before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
 ) -> Iterator[InferredDeparture]:
     """Members that took no step; `waiting` had asked to join the generation before and never heard of it."""
-    until = after.last_at() + LATE_LINE_MS
+    until = after.last_at() + ROUND_TRIP_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
     since = before.last_at()
@@ -138,4 +138,4 @@ def _why(after: _Round) -> DepartureWhy:
     if after.stabilized is None or not _names_expiries(after.stabilized):
         return "vanished"
     open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
-    return "rebalance-timeout" if open_ms > WAITED_IN_VAIN_MS else "left"
+    return "rebalance-timeout" if open_ms > AT_ONCE_MS else "left"

@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
-from rebalance_forensics.timeline.windows import GIVEN_UP_LATE_MS, SHORTEST_SESSION_MS, STATIC_CLOSE_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
 GIVING_UP = (
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
@@ -60,7 +60,7 @@ def taken_over(
     for start in starts:
         insort(anew[start.participant, None], start.at)
     held: dict[str, tuple[_Client, int]] = {}
-    session = session_ms if session_ms is not None else SHORTEST_SESSION_MS
+    session = session_ms if session_ms is not None else AT_ONCE_MS
     found = []
     for event in events:
         given = _given(event)
@@ -71,7 +71,7 @@ def taken_over(
         reassigned = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
         for (other, since), partition in reassigned.items():
             own, process = owner_key(other), (other[0], None)
-            until = event.at + GIVEN_UP_LATE_MS
+            until = event.at + PROCESS_START_MS
             ends = coverage.ends(other[0])
             gave = ends is not None and ends < event.at < ends + session
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
@@ -88,7 +88,7 @@ def _keep_while_away(participants: Participants, events: Sequence[Event], given_
         participant = participants.of_speaker(event) if away else None
         if participant is None or event.at is None:
             continue
-        begin, end = event.at - STATIC_CLOSE_MS, event.at + STATIC_CLOSE_MS
+        begin, end = event.at - HEARTBEAT_MS, event.at + HEARTBEAT_MS
         for key in [k for k in given_up if k[0] is participant]:
             given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 

@@ -37,11 +37,11 @@ from rebalance_forensics.timeline.identity.participants import (
 )
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
-    ONE_START_MS,
-    RESTART_PAIR_MS,
-    SILENT_START_MS,
-    START_LINES_MS,
-    STOP_LINES_MS,
+    AT_ONCE_MS,
+    NEXT_HEARTBEAT_MS,
+    ROUND_TRIP_MS,
+    SESSION_MS,
+    SUCCESSION_MS,
 )
 
 _START_KINDS = {
@@ -124,7 +124,7 @@ def _subscribing_again(events: Sequence[Event]) -> list[Event]:
     return [
         e
         for e in events
-        if not isinstance(e, VersionReported) or subscribed.any_between(time_of(e), time_of(e) + ONE_START_MS)
+        if not isinstance(e, VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
     ]
 
 
@@ -162,11 +162,11 @@ def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
         thread = place_name(event), event.speaker.thread
         maker = made.get(thread)
         if isinstance(event, GrouplessClientReported) and event.phase == "closed":
-            found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < START_LINES_MS)
+            found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < ROUND_TRIP_MS)
         elif isinstance(event, SettingsReported | GrouplessClientReported):
             made[thread] = event
             unclaimed.pop(thread, None)
-        elif maker is None or time_of(event) - time_of(maker) >= START_LINES_MS:
+        elif maker is None or time_of(event) - time_of(maker) >= ROUND_TRIP_MS:
             unclaimed[thread].append(event)
         elif isinstance(maker, GrouplessClientReported):
             found.add(event.origin)
@@ -198,10 +198,10 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
     failed = [(e.at, participants.of_member(m)) for e in lines.of_type(MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
-        after = [who for when, who in joined if at < when <= at + ONE_START_MS and who is not None]
-        before = [who for when, who in stopped if at - RESTART_PAIR_MS <= when < at]
-        lost = {gone for when, gone in failed if at - RESTART_PAIR_MS <= (when or 0) < at and gone is not None}
-        came_back = len(lost) == 1 and any(at < when <= at + ONE_START_MS for when in unnamed)
+        after = [who for when, who in joined if at < when <= at + SESSION_MS and who is not None]
+        before = [who for when, who in stopped if at - SUCCESSION_MS <= when < at]
+        lost = {gone for when, gone in failed if at - SUCCESSION_MS <= (when or 0) < at and gone is not None}
+        came_back = len(lost) == 1 and any(at < when <= at + SESSION_MS for when in unnamed)
         if who := (after[:1] or before[-1:] or (list(lost) if came_back else [])):
             yield banner.origin, tuple(who)
 
@@ -217,13 +217,13 @@ def _began(participants: Participants, participant: Participant, before: Sequenc
             if event.group is not None
             else participant in _starting(participants, event)
         )
-        if speaks and since - event.at > SILENT_START_MS:
+        if speaks and since - event.at > AT_ONCE_MS:
             break
         if speaks:
             since = min(since, event.at)
-        if at - event.at > ONE_START_MS:
+        if at - event.at > SESSION_MS:
             break
-    return max(since, at - ONE_START_MS)
+    return max(since, at - SESSION_MS)
 
 
 def _starting(participants: Participants, event: Event) -> Sequence[Participant]:
@@ -298,7 +298,7 @@ def _starts(
         assert sign.at is not None
         last = starts[-1] if starts else None
         since = began.get(sign, sign.at)  # a worker says that it has started when it may have joined long since
-        if last is not None and since - (last.events[-1].at or 0) < START_LINES_MS:
+        if last is not None and since - (last.events[-1].at or 0) < ROUND_TRIP_MS:
             starts[-1] = replace(last, events=(*last.events, sign))
         else:
             starts.append(Start(participant, since, (sign,)))
@@ -316,16 +316,16 @@ def _without_settings(
     """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
     for version in told:
         at = time_of(version)
-        if not isinstance(version, VersionReported) or settings.any_between(at - START_LINES_MS, at + START_LINES_MS):
+        if not isinstance(version, VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
             continue
-        if any(at <= first <= at + START_LINES_MS for first, _ in lives) and not _runs_already(kind, at, lives):
+        if any(at <= first <= at + ROUND_TRIP_MS for first, _ in lives) and not _runs_already(kind, at, lives):
             yield version
 
 
 def _was_member(at: int, settings: Sequence[Event], lives: Collection[tuple[int, int]]) -> bool:
     """Whether a Connect worker that starts was a member since the last start that shows its settings."""
     before = max((time_of(one) for one in settings if time_of(one) <= at), default=None)
-    return before is not None and at - before > ONE_START_MS and any(before < first < at for first, _ in lives)
+    return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in lives)
 
 
 def _has_another(kind: str, at: int, lives: Collection[tuple[int, int]], held: Collection[int]) -> bool:
@@ -335,7 +335,7 @@ def _has_another(kind: str, at: int, lives: Collection[tuple[int, int]], held: C
     """
     if kind not in ("consumer", "share"):
         return False
-    return any(first < at < last for first, last in lives) or any(at <= one <= at + START_LINES_MS for one in held)
+    return any(first < at < last for first, last in lives) or any(at <= one <= at + ROUND_TRIP_MS for one in held)
 
 
 def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
@@ -355,7 +355,7 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
             continue
         for participant in _stopping(participants, event):
             last = latest.get(participant)
-            if last is not None and event.at - (last[-1].at or 0) < STOP_LINES_MS:
+            if last is not None and event.at - (last[-1].at or 0) < NEXT_HEARTBEAT_MS:
                 last.append(event)
             else:
                 latest[participant] = [event]

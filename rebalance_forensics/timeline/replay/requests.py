@@ -8,7 +8,7 @@ from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarte
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
-from rebalance_forensics.timeline.windows import SAME_REJOIN_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
@@ -61,7 +61,7 @@ def _answered(found: list[Request], participants: Participants, event: Rebalance
     assert event.at is not None
     for place in range(len(found) - 1, -1, -1):
         request = found[place]
-        if abs(event.at - request.at) > SAME_REJOIN_MS:
+        if abs(event.at - request.at) > NEXT_HEARTBEAT_MS:
             break
         if (
             participant is not None

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSeque
 from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, simulate
 
-SETTLED_MS = 300_000
+TICK_MS = 300_000
 KNOWN = KnownTimeouts(least_session=6_000, heartbeat=True, poll_interval=True)
 PACE = Pace(between_polls=(500.0, 700.0), heartbeat=3_000, session=45_000, poll_interval=120_000)
 BATCH = PollGap(low=500, likely=600, high=700, waits=5)
@@ -25,7 +25,7 @@ def to(*faults: Fault) -> FaultSequence:
         partitions=tuple(f"orders-{number}" for number in range(6)),
         faults=faults,
         begin=900_000,
-        until=900_000 + 2 * SETTLED_MS,
+        until=900_000 + 2 * TICK_MS,
         steady_for=900_000,
     )
 

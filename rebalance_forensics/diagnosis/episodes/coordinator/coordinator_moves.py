@@ -58,15 +58,13 @@ from rebalance_forensics.timeline.timeouts import (
     session_timeout_ms,
 )
 from rebalance_forensics.timeline.windows import (
-    ALL_AT_ONCE_MS,
-    CLOCK_SLACK_MS,
-    DENIED_MS,
-    FOUND_AGAIN_MS,
-    GAVE_UP_MS,
-    HAND_OVER_MS,
-    ONE_LOSS_MS,
-    STOP_TO_LOAD_MS,
-    WHOLE_CLUSTER_MS,
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
+    REQUEST_TIMEOUT_MS,
+    ROUND_TRIP_MS,
 )
 
 
@@ -96,7 +94,7 @@ def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
     """Whether the broker had run for a while: at its start it loads what it led before as well."""
-    begin, end = time_of(load) - STOP_TO_LOAD_MS, time_of(load)
+    begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
     started = timeline.of(BrokerStarted).between(begin, end)
     return bool(heard) and not any(spoken_of(e) == load.speaker.broker for e in started)
@@ -109,7 +107,7 @@ def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
     elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == mine and time_of(e) <= time_of(load)]
     if not starts or not elected:
         return False
-    return time_of(elected[-1]) - time_of(starts[-1]) > STOP_TO_LOAD_MS
+    return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
 
 
 def _told_in_order(timeline: Timeline) -> TimeIndex[Event]:
@@ -119,7 +117,7 @@ def _told_in_order(timeline: Timeline) -> TimeIndex[Event]:
 
 def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
     """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
-    load = loads.first(time_of(event) - CLOCK_SLACK_MS)
+    load = loads.first(time_of(event) - ROUND_TRIP_MS)
     if load is None:
         return False
     return load.speaker.broker != broker or not loaded_long_after_start(timeline, load)
@@ -127,7 +125,7 @@ def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event
 
 def _keeps_it(timeline: Timeline, event: Event) -> bool:
     """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
-    after = timeline.coordinator_events.between(time_of(event), time_of(event) + HAND_OVER_MS)
+    after = timeline.coordinator_events.between(time_of(event), time_of(event) + ONE_REBALANCE_MS)
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
 
 
@@ -146,7 +144,7 @@ def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
         return False
     waited = time_of(lost) - time_of(asked)
     limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
-    return any(limit <= waited <= limit + GAVE_UP_MS for limit in limits)
+    return any(limit <= waited <= limit + HEARTBEAT_MS for limit in limits)
 
 
 def _join_limits(timeline: Timeline) -> frozenset[int]:
@@ -166,8 +164,8 @@ def answered_in_vain(timeline: Timeline, lost: Event) -> bool:
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
         return False
-    commits = timeline.events_from(who, OffsetCommitFailed).between(at - FOUND_AGAIN_MS, at)
-    found = timeline.events_from(who, CoordinatorFound).between(at, at + FOUND_AGAIN_MS)
+    commits = timeline.events_from(who, OffsetCommitFailed).between(at - ROUND_TRIP_MS, at)
+    found = timeline.events_from(who, CoordinatorFound).between(at, at + ROUND_TRIP_MS)
     refused = any(e.error in _NOT_WRITTEN for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
 
@@ -197,7 +195,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     by_members = [] if settled is None else _found_another(timeline, settled)
     alone = [] if settled is None else _by_brokers_alone(timeline, settled)
     for told in (_answered(timeline), by_members, alone, _refused_again(timeline)):
-        moves += [m for m in told if not any(abs(m.at - other.at) <= HAND_OVER_MS for other in moves)]
+        moves += [m for m in told if not any(abs(m.at - other.at) <= ONE_REBALANCE_MS for other in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
@@ -263,12 +261,12 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         ungrouped = [
             e
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
-                max(settled, at - HAND_OVER_MS), at + 2 * CLOCK_SLACK_MS
+                max(settled, at - ONE_REBALANCE_MS), at + 2 * ROUND_TRIP_MS
             )
             if e.group == timeline.group or f"broker-{spoken_of(e)}" == before
         ]
         yield CoordinatorMove(
-            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - STOP_TO_LOAD_MS)]),
+            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - REQUEST_TIMEOUT_MS)]),
             broker=before,
             events=(load, *ungrouped[:4]),
             shown_by="load",
@@ -286,7 +284,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str |
         return None
     if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
-    lost = timeline.of(CoordinatorLost).between(at - HAND_OVER_MS + 1, at + HAND_OVER_MS - 1)
+    lost = timeline.of(CoordinatorLost).between(at - ONE_REBALANCE_MS + 1, at + ONE_REBALANCE_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
     known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
     other = [c for c in known if c != load.speaker.broker]
@@ -297,7 +295,9 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     """Of lines in which its number is cut off, the coordinator that was lost: the one broker that stopped then."""
     if not lost:
         return None
-    stopped = timeline.of(BrokerStopped).between(time_of(lost[0]) - HAND_OVER_MS, time_of(lost[-1]) + HAND_OVER_MS)
+    stopped = timeline.of(BrokerStopped).between(
+        time_of(lost[0]) - ONE_REBALANCE_MS, time_of(lost[-1]) + ONE_REBALANCE_MS
+    )
     brokers = {number for e in stopped if (number := spoken_of(e)) is not None}
     return brokers.pop() if len(brokers) == 1 else None
 
@@ -317,7 +317,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
         if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
     ]
     heard = [a for a in timeline.members() if a.has_log]
-    for run in runs(lost, time_of, ONE_LOSS_MS):
+    for run in runs(lost, time_of, PROCESS_START_MS):
         participants = {timeline.participants.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
         broker = brokers[0] if brokers else _stopped_at(timeline, run)
@@ -353,7 +353,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     born = _born_at(timeline)
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > born and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
-    for run in runs(refused, time_of, ONE_LOSS_MS):
+    for run in runs(refused, time_of, PROCESS_START_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
         named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
@@ -399,7 +399,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     Whoever is cut off finds the same again. Brokers that missed the move name the former for a while.
     """
     lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
-    for run in runs(lost, time_of, ONE_LOSS_MS):
+    for run in runs(lost, time_of, PROCESS_START_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
         if broker is not None and _of_a_member(timeline, run):
             yield _of_run(run, f"broker-{broker}", "another", until=_found_again(timeline, run))
@@ -408,7 +408,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
     """The coordinator that the member found next, as soon as a move allows; the same one where it found none."""
     found = timeline.events_from(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
-    soon = found is not None and time_of(found) - time_of(lost) <= HAND_OVER_MS
+    soon = found is not None and time_of(found) - time_of(lost) <= ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
 
 
@@ -429,7 +429,7 @@ def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
     """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
     first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
-    reach = max(ALL_AT_ONCE_MS, 2 * heartbeat_interval_ms(timeline))
+    reach = max(NEXT_HEARTBEAT_MS, 2 * heartbeat_interval_ms(timeline))
     return min(later - earlier for earlier, later in pairwise(times)) > reach
 
 
@@ -443,7 +443,7 @@ def _is_denied(timeline: Timeline, event: Event) -> bool:
     """A client that may no longer use the group gives its coordinator up as well."""
     participant, at = timeline.participants.of_speaker(event), time_of(event)
     told = denied(timeline).get(participant, []) if participant is not None else []
-    return any(at - DENIED_MS < time_of(e) < at + DENIED_MS for e in told)
+    return any(at - AT_ONCE_MS < time_of(e) < at + AT_ONCE_MS for e in told)
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
@@ -496,7 +496,7 @@ def _is_loss(event: Event) -> bool:
 
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
     """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
-    begin, end = chain[0].at - ONE_LOSS_MS, chain[-1].at + WHOLE_CLUSTER_MS
+    begin, end = chain[0].at - PROCESS_START_MS, chain[-1].at + ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
@@ -528,4 +528,4 @@ def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
 
 
 def _one_by_one(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
-    return runs(chain, lambda m: m.at, ONE_LOSS_MS, until=lambda m: m.until)
+    return runs(chain, lambda m: m.at, PROCESS_START_MS, until=lambda m: m.until)

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import DENIED_BEFORE_MS, REJECTED_AWAY_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 
 class DeniedPrincipals(Struct, frozen=True):
@@ -56,9 +56,9 @@ class DeniedPrincipals(Struct, frozen=True):
 def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
     """Every time that brokers denied members the group and no client tells of it."""
     told = [e for events in denied(timeline).values() for e in events]
-    for run in runs(timeline.of(AccessDenied), time_of, REJECTED_AWAY_MS):
+    for run in runs(timeline.of(AccessDenied), time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
-        if any(begin - DENIED_BEFORE_MS <= time_of(e) <= end + DENIED_BEFORE_MS for e in told):
+        if any(begin - AT_ONCE_MS <= time_of(e) <= end + AT_ONCE_MS for e in told):
             continue
         gone = timeline.departures.between(begin, end + session_timeout_ms(timeline))
         lost = dict.fromkeys(d.participant for d in gone if d.why in UNANNOUNCED)

@@ -22,10 +22,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
-    CLOCK_SLACK_MS,
-    CLOSED_AFTER_DENIAL_MS,
-    DENIED_BEFORE_MS,
-    REJECTED_AWAY_MS,
+    AT_ONCE_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
 )
 
 
@@ -61,9 +61,9 @@ def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
     told = [time_of(e) for events in denied(timeline).values() for e in events]
     for denials in _by_rights(timeline):
         left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
-        for run in runs(left, lambda d: d.at, REJECTED_AWAY_MS):
-            begin, end = run[0].at - CLOSED_AFTER_DENIAL_MS, run[-1].at + CLOSED_AFTER_DENIAL_MS
-            clients = any(begin - DENIED_BEFORE_MS <= at <= end + DENIED_BEFORE_MS for at in told)
+        for run in runs(left, lambda d: d.at, ONE_REBALANCE_MS):
+            begin, end = run[0].at - NEXT_HEARTBEAT_MS, run[-1].at + NEXT_HEARTBEAT_MS
+            clients = any(begin - AT_ONCE_MS <= at <= end + AT_ONCE_MS for at in told)
             if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
                 yield DeniedTopics(tuple(denials.between(begin, end)), tuple(run))
 
@@ -77,7 +77,7 @@ def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
 
 
 def _just_before(departure: Departure) -> tuple[int, int]:
-    return departure.at - CLOSED_AFTER_DENIAL_MS, departure.at + CLOCK_SLACK_MS
+    return departure.at - NEXT_HEARTBEAT_MS, departure.at + ROUND_TRIP_MS
 
 
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
@@ -93,6 +93,6 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
 
 def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:
     """Denials that go on while nobody leaves, or while these members are away, are those of another application."""
-    ungrouped = denials.between(run[0].at - REJECTED_AWAY_MS, run[-1].at + REJECTED_AWAY_MS)
-    near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= CLOSED_AFTER_DENIAL_MS for d in run)]
+    ungrouped = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
+    near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
     return 2 * len(near) > len(ungrouped)

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import number_of
-from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS, REJECTED_STOP_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 DENYING = (
@@ -90,9 +90,9 @@ def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
 
 def around_rejection(timeline: Timeline, participant: Participant, first: int, last: int) -> list[Fact]:
     """How a client that was turned away came, closed and went, from its first rejection to its last."""
-    facts: list[Fact] = [*timeline.stops.of(participant).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)]
-    facts += timeline.departures.of(participant).between(first - REJECTED_STOP_MS, last + REJECTED_AWAY_MS)
-    facts += timeline.arrivals.of(participant).between(first - REJECTED_AWAY_MS, last + REJECTED_AWAY_MS)
+    facts: list[Fact] = [*timeline.stops.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)]
+    facts += timeline.departures.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)
+    facts += timeline.arrivals.of(participant).between(first - ONE_REBALANCE_MS, last + ONE_REBALANCE_MS)
     return facts
 
 
@@ -169,5 +169,5 @@ def words_of_denial(event: Event) -> str:
 
 def is_out(timeline: Timeline, participant: Participant, last: int) -> bool:
     """It was a member, and did not come back."""
-    gone = timeline.departures.of(participant).last(last + REJECTED_AWAY_MS)
-    return gone is not None and gone.at > last - REJECTED_AWAY_MS and gone.returned is None
+    gone = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
+    return gone is not None and gone.at > last - ONE_REBALANCE_MS and gone.returned is None

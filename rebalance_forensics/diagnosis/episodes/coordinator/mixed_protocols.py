@@ -12,7 +12,7 @@ from rebalance_forensics.events.epochs import ConversionRefused, GroupHeartbeatF
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import REJECTED_AWAY_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 _NOT_OF_THIS_TYPE = "is not a consumer group"
 """The coordinator's message with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup)."""
@@ -45,7 +45,7 @@ def mixtures(timeline: Timeline) -> Iterator[Mixture]:
     """Every time that members of the other protocol were turned away."""
     for protocol in ("consumer", "classic"):
         told = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
-        for run in runs(told, time_of, REJECTED_AWAY_MS):
+        for run in runs(told, time_of, ONE_REBALANCE_MS):
             yield Mixture(
                 lines=tuple(run),
                 participants=_refused(timeline, run),

@@ -16,18 +16,16 @@ from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
-    AFTER_MOVE_MS,
-    CLOCK_SLACK_MS,
-    HAND_OVER_MS,
-    ONE_LOSS_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
     REQUEST_TIMEOUT_MS,
-    SESSION_END_MS,
+    ROUND_TRIP_MS,
 )
 
 
 def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
-    if departure.at < move.at - CLOCK_SLACK_MS or move.broker == UNNAMED:
+    if departure.at < move.at - ROUND_TRIP_MS or move.broker == UNNAMED:
         return False
     if any(f"broker-{one.broker}" == move.broker for one in unreachable_before(timeline, departure)):
         return True
@@ -47,13 +45,13 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
-    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + AFTER_MOVE_MS)
+    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + PROCESS_START_MS)
     for event in given_up:
         if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
             yield _age(event)
     for lost in timeline.events_from(member, CoordinatorLost).between(move.at, departure.at):
         found = timeline.events_from(member, CoordinatorFound).first(time_of(lost))
-        if lost.coordinator in (None, number) and (found is None or time_of(found) >= departure.at - CLOCK_SLACK_MS):
+        if lost.coordinator in (None, number) and (found is None or time_of(found) >= departure.at - ROUND_TRIP_MS):
             yield departure.at - time_of(lost)
 
 
@@ -72,7 +70,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     found: list[Fact] = []
     left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
-        begin, end = move.at - CLOCK_SLACK_MS, move.until + AFTER_MOVE_MS
+        begin, end = move.at - ROUND_TRIP_MS, move.until + PROCESS_START_MS
         asked = timeline.requests.between(begin, end)
         found += [
             r
@@ -117,7 +115,7 @@ def _told_by_the_former(timeline: Timeline, departure: Departure, move: Coordina
         return False
     if departure.stayed:
         return True
-    loads = timeline.of(GroupLoaded).between(move.at - ONE_LOSS_MS, departure.at)
+    loads = timeline.of(GroupLoaded).between(move.at - PROCESS_START_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
 
@@ -130,7 +128,7 @@ def _lost_in_it(timeline: Timeline, departure: Departure, move: CoordinatorMove)
     load = load_that_restarted(timeline, departure)
     if load is None or load not in move.events:
         return False
-    begin, ends = time_of(load) - HAND_OVER_MS, timeline.coverage.ends(departure.participant)
+    begin, ends = time_of(load) - ONE_REBALANCE_MS, timeline.coverage.ends(departure.participant)
     if timeline.starts.of(departure.participant).any_between(begin, departure.at):
         return False
     if departure.returned is not None:
@@ -140,7 +138,7 @@ def _lost_in_it(timeline: Timeline, departure: Departure, move: CoordinatorMove)
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    return bool(timeline.moves(at - 2 * CLOCK_SLACK_MS + 1, at + 2 * CLOCK_SLACK_MS - 1))
+    return bool(timeline.moves(at - 2 * ROUND_TRIP_MS + 1, at + 2 * ROUND_TRIP_MS - 1))
 
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
@@ -152,6 +150,6 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded
     if not loaded:
         return None
     begin = departure.at - session
-    loads = loaded.between(begin - SESSION_END_MS, begin + SESSION_END_MS)
+    loads = loaded.between(begin - ROUND_TRIP_MS, begin + ROUND_TRIP_MS)
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     return next((load for load in loads if load.speaker.broker in speakers), None)

@@ -6,12 +6,12 @@ from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import O
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
     """Who asked, came or was lost while nothing could be written."""
-    begin, end = outage.begin - CLOCK_SLACK_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
+    begin, end = outage.begin - ROUND_TRIP_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
     facts: list[Fact] = [*timeline.requests.between(begin, end)]
     facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
     gone = timeline.departures.between(begin, end)
@@ -20,9 +20,9 @@ def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
 
 def _refused_since(timeline: Timeline, outage: Outage) -> int:
     """When the rebalance began whose assignment was the first that was not stored: who joined it shares its fate."""
-    begin = outage.begin - CLOCK_SLACK_MS
+    begin = outage.begin - ROUND_TRIP_MS
     first = next(iter(timeline.rebalances.touching(begin, outage.begin)), None)
-    return first.started_at - CLOCK_SLACK_MS if first is not None else begin
+    return first.started_at - ROUND_TRIP_MS if first is not None else begin
 
 
 def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:

@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, together_ms
-from rebalance_forensics.timeline.windows import BEHIND_ITS_START_MS, CLOCK_SLACK_MS, ITS_REBALANCE_MS, SAME_STEP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS, TICK_MS
 
 T = TypeVar("T")
 
@@ -150,14 +150,14 @@ def _away(
     came_at = timeline.cached(_first_arrivals)
     joined = min((came_at[m] for m in gone if m in came_at), default=0)
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
-    stop = timeline.stops.of(participant).last(last + ITS_REBALANCE_MS)
+    stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _went_on(timeline, participant, stop, begin)):
         stop = None
     if stop is None or _of_other_threads(timeline, stop, gone):
         ended = _end_of_threads(timeline, participant, begin, group)
         stop = stop if stop is not None and ended is not None else ended
     back = _return_of(timeline, participant, group, gone, before, until, joined)
-    if start is not None and any(a.at < start.at - CLOCK_SLACK_MS for a in back):
+    if start is not None and any(a.at < start.at - ROUND_TRIP_MS for a in back):
         start = None  # it was back before, and that process is of a later life
     return Absence(
         participant,
@@ -170,7 +170,7 @@ def _away(
 
 def _reach_ms(timeline: Timeline) -> int:
     """How long before its departure is noticed a member's next process may have started."""
-    return session_timeout_ms(timeline) + BEHIND_ITS_START_MS
+    return session_timeout_ms(timeline) + PROCESS_START_MS
 
 
 def _return_of(
@@ -200,7 +200,7 @@ def _end_of_threads(
     if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
-    for event in timeline.events_from(participant, StreamThreadStateChanged).between(0, begin + ITS_REBALANCE_MS):
+    for event in timeline.events_from(participant, StreamThreadStateChanged).between(0, begin + HEARTBEAT_MS):
         assert isinstance(event, StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
@@ -246,7 +246,7 @@ def _went_on(timeline: Timeline, participant: Participant, stop: Stop, until: in
     """Whether the participant was a working member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
     said = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
-    return said.any_between(after + CLOCK_SLACK_MS + 1, until - 1)
+    return said.any_between(after + ROUND_TRIP_MS + 1, until - 1)
 
 
 def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
@@ -279,7 +279,7 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
     return arrival.member in {d.member for d in group}
 
 
-def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = ITS_REBALANCE_MS) -> tuple[Rebalance, ...]:
+def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or begin."""
     known = timeline.rebalances
     if not known:
@@ -320,7 +320,7 @@ def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
 
 def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
     """Where in their list the rebalances stand that go on then."""
-    return timeline.rebalances.places_touching(at - SAME_STEP_MS, at + slack_ms)
+    return timeline.rebalances.places_touching(at - TICK_MS, at + slack_ms)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_late_commit
-from rebalance_forensics.timeline.windows import WAKING_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
@@ -113,7 +113,7 @@ def left_without_coordinator(timeline: Timeline) -> Losses:
         for speaker, told in troubled.items()
         if speaker in detailed
         and any(isinstance(e, CoordinatorLost) for e in told)
-        and time_of(told[-1]) - time_of(told[0]) > WAKING_MS
+        and time_of(told[-1]) - time_of(told[0]) > HEARTBEAT_MS
     }
 
 

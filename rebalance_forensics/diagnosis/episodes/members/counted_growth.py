@@ -13,7 +13,7 @@ from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmp
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_SCALING_MS, STARTUP_GAP_MS
+from rebalance_forensics.timeline.windows import ONE_SCALING_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 
 class Growth(Struct, frozen=True, kw_only=True):
@@ -47,11 +47,11 @@ def _counted_growths(timeline: Timeline) -> list[Growth]:
 def _is_unnamed(timeline: Timeline, before: GenerationStabilized, after: GenerationStabilized) -> bool:
     """Whether nobody is known to have come or gone, nor was the group just forming."""
     begin, end = time_of(before), time_of(after)
-    still_forms = before.generation == 1 and end - begin <= STARTUP_GAP_MS
+    still_forms = before.generation == 1 and end - begin <= PROCESS_START_MS
     if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
         return False
     moves = timeline.arrivals, timeline.departures
-    return not any(facts.any_between(begin + 1, end + CLOCK_SLACK_MS) for facts in moves)
+    return not any(facts.any_between(begin + 1, end + ROUND_TRIP_MS) for facts in moves)
 
 
 def _growth(

@@ -7,7 +7,7 @@ from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.deaths import dead_at
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
@@ -15,7 +15,7 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     deaths = timeline.of(ProcessDied)
     if not deaths:
         return None
-    begin = absence.at - session_timeout_ms(timeline) - SAME_REBALANCE_MS
-    told = deaths.between(begin, absence.at + SAME_REBALANCE_MS)
+    begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
+    told = deaths.between(begin, absence.at + ROUND_TRIP_MS)
     mine = [e for e in told if absence.participant in dead_at(timeline.participants, e)]
     return mine[-1] if mine else None

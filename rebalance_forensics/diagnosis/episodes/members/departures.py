@@ -38,16 +38,12 @@ from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
 from rebalance_forensics.timeline.windows import (
-    ADDED_MS,
-    CLOCK_SLACK_MS,
-    LAST_JOINED_MS,
-    LAST_ONE_OUT_MS,
-    LAST_WORDS_MS,
-    LONG_BEFORE_MS,
-    ONE_SHUTDOWN_MS,
-    SHORTEST_SESSION_MS,
-    STARTUP_GAP_MS,
-    STARTUP_SLACK_MS,
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    PROCESS_START_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
 )
 
 _LEADS = ("librdkafka/", "python/", "go/")
@@ -69,7 +65,7 @@ def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: b
 
     So they may where Sarama's log ends before its session, unless it is known which generation that was.
     """
-    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
     leaders = {e.leader for e in told if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
@@ -77,7 +73,7 @@ def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: b
 def existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
-    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + LAST_JOINED_MS)
+    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
     told = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
     return any(participant is not None and participant not in came for participant in told)
 
@@ -179,7 +175,7 @@ def _one_after_another(timeline: Timeline) -> list[list[Arrival]]:
     """Those who came soon after each other, or that one first rebalance took in, however long it waited for more."""
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
-    for run in runs(timeline.arrivals, lambda a: a.at, STARTUP_GAP_MS):
+    for run in runs(timeline.arrivals, lambda a: a.at, PROCESS_START_MS):
         if found and any(_took_in(r, found[-1][-1].at, run[0].at) for r in first):
             found[-1] += run
         else:
@@ -190,7 +186,7 @@ def _one_after_another(timeline: Timeline) -> list[list[Arrival]]:
 def _took_in(rebalance: Rebalance, one: int, other: int) -> bool:
     """Whether it stood open from one arrival to the other."""
     until = rebalance.stabilized_at
-    return until is not None and rebalance.started_at - STARTUP_SLACK_MS <= one and other <= until
+    return until is not None and rebalance.started_at - AT_ONCE_MS <= one and other <= until
 
 
 def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
@@ -201,14 +197,14 @@ def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
 
 def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
     """A thread added to a running instance (KIP-663) has the process start of the threads that formed the group."""
-    if arrival.participant.kind != "instance" or arrival.at <= settled + ADDED_MS:
+    if arrival.participant.kind != "instance" or arrival.at <= settled + HEARTBEAT_MS:
         return False
     return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in born)
 
 
 def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     """Clients ask to join a little before the coordinator says that the group was empty."""
-    begin, until = run[0].at, run[0].at + STARTUP_SLACK_MS
+    begin, until = run[0].at, run[0].at + AT_ONCE_MS
     if timeline.coverage.is_excerpt and not told_empty(timeline, begin, until):
         return False
     return any(a.while_empty for a in run if a.at <= until)
@@ -247,7 +243,7 @@ def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     So was one of which its client says that it closed, when the coordinator still has to evict it.
     """
     came = {a.member for a in timeline.arrivals}
-    soon = timeline.departures.between(run[0].at, run[0].at + SHORTEST_SESSION_MS)
+    soon = timeline.departures.between(run[0].at, run[0].at + AT_ONCE_MS)
     if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
         return True
     later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
@@ -277,13 +273,13 @@ def _settled(timeline: Timeline) -> TimeIndex[int]:
 
 def _of_the_start(arrival: Arrival, settled: int) -> bool:
     if arrival.start is not None:
-        return arrival.start.at <= settled + ADDED_MS
-    return arrival.at <= settled + STARTUP_SLACK_MS
+        return arrival.start.at <= settled + HEARTBEAT_MS
+    return arrival.at <= settled + AT_ONCE_MS
 
 
 def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
     populated = populated_at(timeline)
-    if populated is None or populated >= first.at - LAST_JOINED_MS:
+    if populated is None or populated >= first.at - NEXT_HEARTBEAT_MS:
         return True
     return timeline.departures.last(first.at) is not None
 
@@ -312,14 +308,14 @@ def _ran_on(timeline: Timeline, away: Absence) -> bool:
 
 def one_shutdown_ms(timeline: Timeline) -> int:
     """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
-    return max(ONE_SHUTDOWN_MS, shown_session_ms(timeline) or 0)
+    return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
 def _end_of(run: list[Absence]) -> list[Absence]:
     """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
-        if gap >= LONG_BEFORE_MS and gap >= 4 * max(gaps[place + 1 :]):
+        if gap >= AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
             return _end_of(run[place + 1 :])
     return run
 
@@ -382,7 +378,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else None
-    if with_members(timeline).any_between(last + LAST_ONE_OUT_MS, until or timeline.last):
+    if with_members(timeline).any_between(last + TICK_MS, until or timeline.last):
         return False
     gone = {a.participant for a in group}
     end = until or timeline.last
@@ -396,7 +392,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if participant in gone:
             continue
         came = timeline.arrivals.of(participant).last(last)
-        went = timeline.departures.of(participant).last(last + CLOCK_SLACK_MS)
+        went = timeline.departures.of(participant).last(last + ROUND_TRIP_MS)
         if went is None and (
             _stopped_for_good(timeline, participant, last) or _began_later(timeline, participant, until)
         ):
@@ -404,7 +400,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if went is None and (
             came
             or not participant.member_ids.isdisjoint(listed)
-            or timeline.events_from(participant, Event).first(last + LAST_WORDS_MS + 1)
+            or timeline.events_from(participant, Event).first(last + HEARTBEAT_MS + 1)
         ):
             return False
         if went is not None and came is not None and came.at > went.at:
@@ -424,7 +420,7 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     """Whether the coordinator says that nobody is left, before anybody comes again."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
-    return timeline.of(GroupEmptied).any_between(last - CLOCK_SLACK_MS, until)
+    return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
 
 
 def _began_later(timeline: Timeline, participant: Participant, since: int | None) -> bool:
@@ -432,7 +428,7 @@ def _began_later(timeline: Timeline, participant: Participant, since: int | None
     first = timeline.arrivals.of(participant).first(0)
     if since is None or first is None or first.at < since:
         return False
-    return timeline.events_from(participant, Event).last(since - STARTUP_GAP_MS) is None
+    return timeline.events_from(participant, Event).last(since - PROCESS_START_MS) is None
 
 
 def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import EXCEPTION_MS, MOMENTS_BEFORE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _THROWN = (ExceptionLogged, ThreadFailed, ListenerFailed)
 """A consumer throws on what its rebalance listener threw: poll() fails (ConsumerCoordinator, since 2.4)."""
@@ -37,7 +37,7 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     begin = away.stop.at if away.stop is not None else away.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
     asked = away.stop is not None and any(isinstance(e, ProcessStopping | WorkerStopped) for e in away.stop.events)
-    since, until = begin - EXCEPTION_MS, begin if asked else away.at + MOMENTS_BEFORE_MS
+    since, until = begin - PROCESS_START_MS, begin if asked else away.at + HEARTBEAT_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
     found = found or _of_the_only_one_to_go(timeline, away.participant, begin, until)
     if not found:
@@ -60,7 +60,7 @@ def _of_the_only_one_to_go(timeline: Timeline, one: Participant, begin: int, unt
 
     They are those of the consumer that closes at that moment, provided that no other of the file does.
     """
-    since = begin - MOMENTS_BEFORE_MS
+    since = begin - HEARTBEAT_MS
     told = timeline.of(ExceptionLogged).between(since, until)
     told = [e for e in told if e.speaker.thread is None and e.speaker.client_id is None]
     return [e for e in told if _alone_goes(timeline, one, timeline.participants.at_place(e), since, until)]

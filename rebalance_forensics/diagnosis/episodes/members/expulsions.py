@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_refused
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
 
@@ -42,7 +42,7 @@ def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
 
 
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
-    interval = heartbeat_interval_ms(timeline) + CLOCK_SLACK_MS
+    interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
     unheard = (
         away
         for away in absences(timeline, ("expelled",))
@@ -105,7 +105,7 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     if not covering(timeline.coverage.of(absence.participant), begin, absence.at):
         return False
     lost = timeline.events_from(absence.participant, CoordinatorLost, NodeDisconnected)
-    return not lost.any_between(begin, absence.back_at or absence.at + SAME_REBALANCE_MS)
+    return not lost.any_between(begin, absence.back_at or absence.at + ROUND_TRIP_MS)
 
 
 def _of_several_processes(group: Sequence[Absence]) -> bool:

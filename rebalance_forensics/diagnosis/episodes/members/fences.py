@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import CLOSES_AFTER_MS, EXPIRY_SLACK_MS, FENCED_AROUND_MS, LAST_WORDS_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS
 
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
 FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
@@ -112,14 +112,14 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
     if participant is None or _is_refusal(event):
         return False
     stop = timeline.stops.of(participant).last(time_of(event) - 1)
-    if stop is None or time_of(event) - stop.at > CLOSES_AFTER_MS:
+    if stop is None or time_of(event) - stop.at > REQUEST_TIMEOUT_MS:
         return False
     return not timeline.starts.of(participant).any_between(stop.at + 1, time_of(event))
 
 
 def _holder_died(timeline: Timeline, fence: Fence) -> bool:
     """Under KIP-848 a member that dies holds its id until its session expires: its own successor is refused."""
-    until = fence.end + session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    until = fence.end + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
     gone = timeline.departures.between(fence.begin, until)
     return any(d.why == "session-expired" and d.participant in fence.participants for d in gone)
 
@@ -128,9 +128,9 @@ def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
     """Whether its own log goes on, or its coordinator did not evict it, which hears from it or does not."""
     refused = {timeline.participants.of_speaker(e) for e in fence.events}
     holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
-    if any((timeline.coverage.ends(holder) or 0) > fence.end + LAST_WORDS_MS for holder in holders):
+    if any((timeline.coverage.ends(holder) or 0) > fence.end + HEARTBEAT_MS for holder in holders):
         return True
-    until = fence.begin + session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    until = fence.begin + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
     return bool(covering(timeline.coverage.brokers, fence.begin, until))
 
 
@@ -188,7 +188,7 @@ def users_of_the_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
 
 def around_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
     """How those that used the id came, returned and went meanwhile."""
-    participants, begin, end = fence.participants, fence.begin - FENCED_AROUND_MS, fence.end + FENCED_AROUND_MS
+    participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
     born = initial_arrivals(timeline)
     found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]

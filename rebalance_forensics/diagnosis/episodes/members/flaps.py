@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import STARTUP_GAP_MS
+from rebalance_forensics.timeline.windows import PROCESS_START_MS
 
 CYCLES = 2
 
@@ -127,5 +127,5 @@ def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
     participants = {w.participant for w in aways}
-    between = timeline.arrivals.between(start + STARTUP_GAP_MS + 1, first - 1)
+    between = timeline.arrivals.between(start + PROCESS_START_MS + 1, first - 1)
     return next((a.at for a in between if a.participant in participants), first)

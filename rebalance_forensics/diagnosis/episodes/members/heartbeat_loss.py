@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import WAKING_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 OWN_LINES = 4
 """So many lines of a member's own log are quoted at most."""
@@ -83,7 +83,7 @@ def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
     end = timeline.coverage.ends(absence.participant)
     if end is None or timeline.coverage.end - absence.at < session_timeout_ms(timeline):
         return False
-    return end <= absence.at + WAKING_MS and logs_leave_group(timeline, absence.participant)
+    return end <= absence.at + HEARTBEAT_MS and logs_leave_group(timeline, absence.participant)
 
 
 def restart_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
@@ -99,7 +99,7 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     Who dies is missed a session later; its own last line may be older, as a member that has nothing to say is silent.
     """
     end = timeline.coverage.ends(absence.participant)
-    if end is None or end >= absence.at - session_timeout_ms(timeline) - WAKING_MS:
+    if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
     others = (one for one in timeline.members() if one is not absence.participant)
     ends = ((one, timeline.coverage.ends(one)) for one in others)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import ARRIVED_MS, CLOSING_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
@@ -31,8 +31,8 @@ def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
 
 
 def _moves(timeline: Timeline) -> Iterator[tuple[int, int, bool, str]]:
-    moves = [(a.at + ARRIVED_MS, 0, True, a.member or "") for a in timeline.arrivals]
-    moves += [(d.at - CLOSING_MS, 0, False, d.member or "") for d in timeline.departures]
+    moves = [(a.at + ROUND_TRIP_MS, 0, True, a.member or "") for a in timeline.arrivals]
+    moves += [(d.at - ROUND_TRIP_MS, 0, False, d.member or "") for d in timeline.departures]
     return iter(sorted(moves))
 
 
@@ -44,6 +44,6 @@ def _generations(timeline: Timeline) -> Iterator[tuple[int, int, bool, str]]:
 def _is_closed(timeline: Timeline, member: str, at: int) -> bool:
     """A Streams instance or a static member that closed stays a member until its session expires."""
     participant = timeline.participants.of_member(member)
-    stop = timeline.stops.of(participant).last(at + CLOSING_MS)
+    stop = timeline.stops.of(participant).last(at + ROUND_TRIP_MS)
     start = timeline.starts.of(participant).last(at)
     return stop is not None and stop.at > (start.at if start is not None else 0)

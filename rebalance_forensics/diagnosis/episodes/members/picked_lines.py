@@ -13,7 +13,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import STARTUP_SLACK_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 FIRST_EPOCH = 2
 """The group epoch that a group of the newer protocols starts with, from 4.3 on; before that it is 1."""
@@ -23,7 +23,7 @@ def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
     """Whether a line says that the group was empty when somebody came."""
     if timeline.of(GroupEmptied).last(until) is not None:
         return True
-    since = begin - STARTUP_SLACK_MS
+    since = begin - AT_ONCE_MS
     if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
         return True
     first = (GenerationStabilized, JoinSucceeded, AssignmentComputed)
@@ -52,5 +52,5 @@ def joins_stable_group(timeline: Timeline, at: int) -> bool:
 
     GroupCoordinator names the group's true state there (KIP-394).
     """
-    issued = timeline.of(MemberIdIssued).first(at - STARTUP_SLACK_MS)
+    issued = timeline.of(MemberIdIssued).first(at - AT_ONCE_MS)
     return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

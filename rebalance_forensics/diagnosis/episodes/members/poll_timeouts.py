@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
-from rebalance_forensics.timeline.windows import POLL_SLACK_MS, SHORTEST_POLL_INTERVAL_MS, STORM_GAP_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
 ENOUGH_TO_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
@@ -64,9 +64,9 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     # Who waited for a broker is not slow like those whose loops took too long before.
     waited = [a for a in told if any(unreachable_before(timeline, d) for d in a.departures)]
     for alike in (waited, [a for a in told if a not in waited]):
-        for group in runs(alike, lambda a: a.at, STORM_GAP_MS):
+        for group in runs(alike, lambda a: a.at, ONE_SCALING_MS):
             yield PollTimeouts(tuple(group), "poll-timeout", _limit_ms(timeline, group))
-    for group in runs(silent, lambda a: a.at, STORM_GAP_MS):
+    for group in runs(silent, lambda a: a.at, ONE_SCALING_MS):
         if all(same_process(timeline, a) for a in group):
             yield PollTimeouts(tuple(group), "same-process", _limit_ms(timeline, group))
         elif _like_poll_timeouts(timeline, group):
@@ -97,12 +97,12 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
 
     Who had left before joined after that, whether a line tells so or not.
     """
-    allowed = _limit_ms(timeline, [away]) or SHORTEST_POLL_INTERVAL_MS
+    allowed = _limit_ms(timeline, [away]) or NEXT_HEARTBEAT_MS
     before = (
         timeline.arrivals.of(away.participant).last(away.at - 1),
         timeline.departures.of(away.participant).last(away.at - 1),
     )
-    return all(fact is None or away.at - fact.at >= allowed - POLL_SLACK_MS for fact in before)
+    return all(fact is None or away.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
@@ -138,7 +138,7 @@ def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
         left[away.participant] += [d.at for d in away.departures]
     found: list[Fact] = []
     for participant, times in left.items():
-        begin, end = min(times), max(times) + POLL_SLACK_MS
+        begin, end = min(times), max(times) + ROUND_TRIP_MS
         missed = [d for d in timeline.departures.of(participant).between(begin, end) if d.why != "session-expired"]
         found += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
     return found

@@ -21,12 +21,11 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import (
-    AROUND_MS,
-    EXPIRY_SLACK_MS,
+    AT_ONCE_MS,
     HEARTBEAT_MS,
-    SAME_REBALANCE_MS,
-    THREAD_SWAP_MS,
-    THREADS_BY_HAND_MS,
+    NEXT_HEARTBEAT_MS,
+    PROCESS_START_MS,
+    ROUND_TRIP_MS,
 )
 
 
@@ -38,8 +37,8 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]
         if participant is None or added.replacing:
             continue
         at = time_of(added)
-        ended = timeline.events_from(participant, ThreadRemoved).between(at - THREADS_BY_HAND_MS, at)
-        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - THREAD_SWAP_MS]
+        ended = timeline.events_from(participant, ThreadRemoved).between(at - AT_ONCE_MS, at)
+        stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - HEARTBEAT_MS]
         if stopped and not any(e.phase == "removing" for e in ended):
             found.setdefault(participant, []).extend((stopped[-1], added))
     return found
@@ -79,13 +78,13 @@ def _has_grown(timeline: Timeline, participant: Participant) -> bool:
 def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
     came = timeline.arrivals.of(departure.participant)
     if departure.why in ("unsubscribed", "closed", "left"):
-        near = came.between(departure.at - AROUND_MS, departure.at + AROUND_MS)
+        near = came.between(departure.at - PROCESS_START_MS, departure.at + PROCESS_START_MS)
         nearest = min(near, key=lambda a: abs(a.at - departure.at), default=None)
         return [nearest] if nearest and _for_it_alone(timeline, departure, nearest) else []
     if departure.why != "session-expired":
         return []
     # Nothing joins for a process that stands still, and everything for one that is started anew.
-    since = departure.at - session_timeout_ms(timeline) - EXPIRY_SLACK_MS
+    since = departure.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
     joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
     heirs = came.between(max(since, joined + 1), departure.at - HEARTBEAT_MS)
     return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
@@ -99,7 +98,7 @@ def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bo
     if any(d is not departure for d in mine.between(departure.at, heir.at)):
         return False
     came = {a.member for a in timeline.arrivals.of(departure.participant).between(0, departure.at)}
-    return heir.at <= departure.at + THREAD_SWAP_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
+    return heir.at <= departure.at + HEARTBEAT_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
@@ -118,7 +117,7 @@ def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[E
         name = getattr(event, "thread", None) or event.speaker.thread
         if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
             ended[name] = time_of(event)
-    reach = session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    reach = session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
     gone = [d for d in timeline.departures.of(participant) if d.why == "session-expired"]
     return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
 
@@ -165,10 +164,10 @@ def _is_told(event: Event) -> bool:
 def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact]:
     """How the threads that died went, and those in their place came."""
     times, participant = replaced.times, replaced.participant
-    moves = timeline.moves(times[0] - AROUND_MS, times[-1] + AROUND_MS, participant)
+    moves = timeline.moves(times[0] - PROCESS_START_MS, times[-1] + PROCESS_START_MS, participant)
     born = initial_arrivals(timeline)
     moves = [m for m in moves if m.id not in born]
-    facts: list[Fact] = [m for m in moves if times.any_between(m.at - AROUND_MS, m.at + AROUND_MS)]
+    facts: list[Fact] = [m for m in moves if times.any_between(m.at - PROCESS_START_MS, m.at + PROCESS_START_MS)]
     return facts + [d for d in expiries_of(timeline, participant, replaced.told) if d not in facts]
 
 
@@ -176,7 +175,7 @@ def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list
     """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
     failed = {e.thread or e.speaker.thread for e in replaced.told if isinstance(e, ThreadFailed)} - {None}
     ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
-    return [r for r in timeline.rebalances if any(at <= r.started_at <= at + AROUND_MS for at in ended)]
+    return [r for r in timeline.rebalances if any(at <= r.started_at <= at + PROCESS_START_MS for at in ended)]
 
 
 def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
@@ -196,5 +195,5 @@ def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
 def _thrown_before(timeline: Timeline, replaced: ReplacedThreads) -> list[Event]:
     """What was thrown just before threads were replaced."""
     times = replaced.times
-    thrown = thrown_by(timeline, replaced.participant, times[0] - AROUND_MS, times[-1] + SAME_REBALANCE_MS)
-    return [e for e in thrown if times.any_between(time_of(e) - SAME_REBALANCE_MS, time_of(e) + AROUND_MS)]
+    thrown = thrown_by(timeline, replaced.participant, times[0] - PROCESS_START_MS, times[-1] + ROUND_TRIP_MS)
+    return [e for e in thrown if times.any_between(time_of(e) - ROUND_TRIP_MS, time_of(e) + PROCESS_START_MS)]

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, EXPIRY_SLACK_MS, RESTART_PAIR_MS, START_LINES_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, SUCCESSION_MS
 
 
 def moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
@@ -28,8 +28,8 @@ def moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
         tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
         if not tasks or away.back_at is not None:
             continue
-        since = away.at - session_timeout_ms(timeline) - EXPIRY_SLACK_MS
-        near = timeline.arrivals.between(since, away.at + RESTART_PAIR_MS)
+        since = away.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
+        near = timeline.arrivals.between(since, away.at + SUCCESSION_MS)
         taken = tuple(a for a in near if a.participant is not away.participant and a.participant.client_ids & tasks)
         if taken:
             found[id(away)] = taken
@@ -77,7 +77,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         since = away.at - _silence_ms(timeline) if id(away) in silent else 0
         # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
         may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(away.at, RESTART_PAIR_MS) if a.id not in used and a.at >= since)
+        near = (a for a in may_be.nearest(away.at, SUCCESSION_MS) if a.id not in used and a.at >= since)
         others = (a for a in near if a.participant is not away.participant)
         taken = next((a for a in others if not has_left_by(timeline, a, away.at)), None)
         if taken is not None:
@@ -89,7 +89,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
 
 def _silence_ms(timeline: Timeline) -> int:
     """How long one that expired may have been dead: nothing takes the place of a process that still lives."""
-    return session_timeout_ms(timeline) + EXPIRY_SLACK_MS
+    return session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
 
 
 def same_process(timeline: Timeline, away: Absence) -> bool:
@@ -113,7 +113,7 @@ def _is_made_once(timeline: Timeline, away: Absence) -> bool:
 
 def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
     end, start = timeline.coverage.ends(away.participant), away.start
-    if end is None or start is None or end > start.at + START_LINES_MS:
+    if end is None or start is None or end > start.at + ROUND_TRIP_MS:
         return False
     stopped = (e.at or 0 for stop in timeline.stops.of(away.participant) for e in stop.events)
     return all(at <= start.at for at in stopped)

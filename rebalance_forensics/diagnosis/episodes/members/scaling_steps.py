@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline.clients import closes_without_leave_group
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import NO_SWAP_MS, ONE_PROCESS_MS, ONE_SCALING_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, PROCESS_START_MS
 
 
 def removals(timeline: Timeline) -> list[list[Absence]]:
@@ -56,6 +56,6 @@ def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
     """One more member of an instance that has been in for a while and of which none has ever gone (KIP-663)."""
     if arrival.participant.kind != "instance" or arrival.after is not None:
         return False
-    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - ONE_PROCESS_MS):
+    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - AT_ONCE_MS):
         return False
-    return timeline.departures.of(arrival.participant).last(arrival.at + NO_SWAP_MS) is None
+    return timeline.departures.of(arrival.participant).last(arrival.at + PROCESS_START_MS) is None

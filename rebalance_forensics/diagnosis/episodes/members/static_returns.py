@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import ADDED_MS, ITS_ARRIVAL_MS, LAST_JOINED_MS, ONE_RETURN_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS
 
 RETURNS = (StaticReturn, JoinSucceeded)
 """What may tell of a return."""
@@ -51,7 +51,7 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     found: list[Event] = []
     for each in group:
         joined = timeline.events_from(each.participant, JoinSucceeded)
-        near = joined.between(each.at - ITS_ARRIVAL_MS, each.at + ITS_ARRIVAL_MS)
+        near = joined.between(each.at - REQUEST_TIMEOUT_MS, each.at + REQUEST_TIMEOUT_MS)
         found += sorted(near, key=lambda e: abs(time_of(e) - each.at))[:1]
     return found
 
@@ -74,14 +74,14 @@ def _is_gone(timeline: Timeline, one: Return) -> bool:
 
 def _is_told(told: TimeIndex[Return], one: Return) -> bool:
     """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
-    near = told.between(one.at - ONE_RETURN_MS + 1, one.at + ONE_RETURN_MS - 1)
+    near = told.between(one.at - ONE_REBALANCE_MS + 1, one.at + ONE_REBALANCE_MS - 1)
     return any(other.participant is one.participant for other in near)
 
 
 def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
     """What belongs to these returns: the facts they are known by, and how those members went and joined again."""
     participants = {r.participant for r in group}
-    begin, end = min(r.at for r in group) - ONE_RETURN_MS, max(r.at for r in group) + LAST_JOINED_MS
+    begin, end = min(r.at for r in group) - ONE_REBALANCE_MS, max(r.at for r in group) + NEXT_HEARTBEAT_MS
     came = [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and not a.first]
     gone = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
     left = [d for d in gone if d.why in ("closed", "vanished", "left")]
@@ -98,8 +98,8 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
         first = reached.setdefault(event.generation, event.at)
         start = timeline.starts.of(participant).last(event.at - 1)
         restarted = start is not None and start.at > first
-        if participant.instance_ids and start is not None and restarted and event.at - first > ADDED_MS:
-            since = max(start.at, event.at - ITS_ARRIVAL_MS)
-            near = timeline.arrivals.of(participant).between(since, event.at + ITS_ARRIVAL_MS)
+        if participant.instance_ids and start is not None and restarted and event.at - first > HEARTBEAT_MS:
+            since = max(start.at, event.at - REQUEST_TIMEOUT_MS)
+            near = timeline.arrivals.of(participant).between(since, event.at + REQUEST_TIMEOUT_MS)
             arrival = near[0] if near else None
             yield Return(participant, event.at, (event,), arrival)

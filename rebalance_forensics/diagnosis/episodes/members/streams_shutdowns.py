@@ -12,12 +12,12 @@ from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import (
-    MOMENTS_BEFORE_MS,
-    OBEYED_MS,
-    SAME_REBALANCE_MS,
-    SHUTTING_DOWN_MS,
-    SOON_AFTER_MS,
-    TOPICS_MISSED_MS,
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    ONE_SCALING_MS,
+    ROUND_TRIP_MS,
 )
 
 ENDING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
@@ -52,7 +52,7 @@ def shutdown_asked(timeline: Timeline) -> ShutdownAsked | None:
     first = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].participant
-    errors = tuple(thrown_by(timeline, first, at - SOON_AFTER_MS, at + SAME_REBALANCE_MS))
+    errors = tuple(thrown_by(timeline, first, at - NEXT_HEARTBEAT_MS, at + ROUND_TRIP_MS))
     return ShutdownAsked(tuple(told), tuple(asking), wished, first, errors, at)
 
 
@@ -82,7 +82,7 @@ def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
         return None
     leader = next((e for e in missing if e.topics), missing[0])
     begin = time_of(missing[0])
-    ends = [e for e in timeline.of(StreamsStateChanged).between(begin, begin + SHUTTING_DOWN_MS) if is_end(e)]
+    ends = [e for e in timeline.of(StreamsStateChanged).between(begin, begin + ONE_SCALING_MS) if is_end(e)]
     return MissingSourceTopics(
         leader=timeline.participants.of_speaker(leader),
         topics=tuple(sorted({t for e in missing for t in e.topics})),
@@ -96,10 +96,10 @@ def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
     end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if is_end(e)), 0)
     told = [
         e
-        for e in timeline.of(SourceTopicsMissing).between(end - TOPICS_MISSED_MS, end + SAME_REBALANCE_MS)
+        for e in timeline.of(SourceTopicsMissing).between(end - ONE_REBALANCE_MS, end + ROUND_TRIP_MS)
         if not _is_broker(e)
     ]
-    return told if told and time_of(told[-1]) >= end - OBEYED_MS else []
+    return told if told and time_of(told[-1]) >= end - AT_ONCE_MS else []
 
 
 def _is_broker(event: Event) -> bool:
@@ -109,7 +109,7 @@ def _is_broker(event: Event) -> bool:
 
 def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
     """What the members did while the application stopped, and the rebalances of it."""
-    since, until = begin - MOMENTS_BEFORE_MS, begin + SHUTTING_DOWN_MS
+    since, until = begin - HEARTBEAT_MS, begin + ONE_SCALING_MS
     facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
     return (*facts, *timeline.rebalances.between(since, until))
 

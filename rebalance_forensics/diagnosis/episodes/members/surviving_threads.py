@@ -10,7 +10,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.timeouts import together_ms
-from rebalance_forensics.timeline.windows import THREADS_BY_HAND_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 
 def process_lived(timeline: Timeline, away: Absence) -> bool:
@@ -39,7 +39,7 @@ def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
     """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
     if away.participant.kind != "instance" or away.start is not None:
         return []
-    told = timeline.events_from(away.participant, ThreadRemoved).between(away.at - THREADS_BY_HAND_MS, away.at)
+    told = timeline.events_from(away.participant, ThreadRemoved).between(away.at - AT_ONCE_MS, away.at)
     removed = {e.thread: e for e in told if isinstance(e, ThreadRemoved) and e.phase == "removing"}
     gone = _threads(away.departures)
     return [removed[thread] for thread in sorted(gone)] if gone and gone <= set(removed) else []

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
-from rebalance_forensics.timeline.windows import ALL_AT_ONCE_MS, BURST_MS, ONE_LOSS_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS
 
 
 class Unreachable(Struct, frozen=True):
@@ -55,7 +55,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
     return [
         Unreachable(broker, tuple(run))
         for broker, events in sorted(by_broker.items())
-        for run in runs(events, time_of, ONE_LOSS_MS)
+        for run in runs(events, time_of, PROCESS_START_MS)
         if _kept_from_polling(run, polled, limit)
     ]
 
@@ -84,7 +84,7 @@ def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int)
     Clients stop trying when the controller has fenced it; what it led has no leader from then on.
     """
     first, last = time_of(run[0]), time_of(run[-1])
-    return first <= polled + limit // 2 and last >= polled - ALL_AT_ONCE_MS and last - first > BURST_MS
+    return first <= polled + limit // 2 and last >= polled - NEXT_HEARTBEAT_MS and last - first > HEARTBEAT_MS
 
 
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachable | None:

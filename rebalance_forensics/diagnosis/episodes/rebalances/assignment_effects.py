@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, TOPICS_LATE_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
 
 
 def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Iterable[Participant]) -> tuple[Fact, ...]:
@@ -24,7 +24,7 @@ def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Ite
     facts = _effects(timeline, begin, end)
     if any(isinstance(e, ExceptionLogged) for e in run):
         until = end + session_timeout_ms(timeline) + setting_ms(timeline, OFFSETS_WRITE)
-        touching = timeline.rebalances.touching(begin - CLOCK_SLACK_MS, begin)
+        touching = timeline.rebalances.touching(begin - ROUND_TRIP_MS, begin)
         facts += [r for r in touching if r.completed_at is None]
         facts += [d for a in leaders for d in timeline.departures.of(a).between(begin, until)]
     return tuple(facts)
@@ -36,15 +36,15 @@ def effects_of_waiting(timeline: Timeline, undelivered: Undelivered, *, last: bo
     Who comes while the others wait in vain does so because of it; the newcomer that began it only if it never got in.
     """
     begin, end = undelivered.begin, undelivered.end
-    since = begin - CLOCK_SLACK_MS if last else begin + CLOCK_SLACK_MS
+    since = begin - ROUND_TRIP_MS if last else begin + ROUND_TRIP_MS
     return (*_effects(timeline, begin, end), *timeline.arrivals.between(since, end))
 
 
 def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
     """The leader rejoins at once; the coordinator stores what it got, or begins again."""
-    asked = timeline.requests.between(begin - CLOCK_SLACK_MS, end + 2 * CLOCK_SLACK_MS)
+    asked = timeline.requests.between(begin - ROUND_TRIP_MS, end + 2 * ROUND_TRIP_MS)
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
-    following = timeline.rebalances.between(begin - CLOCK_SLACK_MS, end + setting_ms(timeline, OFFSETS_WRITE))
+    following = timeline.rebalances.between(begin - ROUND_TRIP_MS, end + setting_ms(timeline, OFFSETS_WRITE))
     return facts + [r for r in following if r.completed_at is None]
 
 
@@ -54,10 +54,10 @@ def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> t
     until = end + setting_ms(timeline, OFFSETS_WRITE)
     gone = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
     came = [a for a in timeline.arrivals.between(begin, until) if not a.first]
-    return (*gone, *came, *timeline.rebalances.between(begin - CLOCK_SLACK_MS, until))
+    return (*gone, *came, *timeline.rebalances.between(begin - ROUND_TRIP_MS, until))
 
 
 def rebalances_without_topics(timeline: Timeline, unready: Unready) -> tuple[Fact, ...]:
     """The rebalances while topics are missing or do not fit, and what the members do at the end of it."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
-    return (*rebalances, *timeline.moves(unready.end - CLOCK_SLACK_MS, unready.end + TOPICS_LATE_MS))
+    return (*rebalances, *timeline.moves(unready.end - ROUND_TRIP_MS, unready.end + AT_ONCE_MS))

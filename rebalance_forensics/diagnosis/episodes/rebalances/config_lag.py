@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, ROUND_TRIP_MS
 
 CONFIG_MISMATCH = 1
 """ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader had not read as far as the furthest worker."""
@@ -80,7 +80,7 @@ def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
 
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
     """The line nearest to where a rebalance began with which a worker says that the configuration makes it rejoin."""
-    begin, end = rebalance.started_at - CONFIG_NOTICED_MS, rebalance.started_at + CONFIG_BEFORE_MS
+    begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + ROUND_TRIP_MS
     told = timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
     forcing = [e for e in told if _forces_rejoin(e)]
     return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
@@ -88,7 +88,7 @@ def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
 
 def is_right_after(rebalance: Rebalance, lines: Iterable[Event]) -> bool:
     """Whether the rebalance begins as soon as one of these lines is written."""
-    begin, end = rebalance.started_at - CONFIG_NOTICED_MS, rebalance.started_at + CONFIG_BEFORE_MS
+    begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + ROUND_TRIP_MS
     return any(begin <= time_of(line) <= end for line in lines)
 
 
@@ -125,7 +125,7 @@ def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | 
 
 def _in_vain(run: Sequence[ConfigOffsetBehind], told: Sequence[Event]) -> bool:
     """Whether a line says that it failed: a worker that says only that it reads on may have been restarted unseen."""
-    begin, end = time_of(run[0]) - CONFIG_NOTICED_MS, time_of(run[-1])
+    begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1])
     return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in told)
 
 

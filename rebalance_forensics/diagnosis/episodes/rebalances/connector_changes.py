@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import CONFIG_BEFORE_MS, CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 F = TypeVar("F", Rebalance, Request)
 
@@ -41,7 +41,7 @@ def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:
     if timeline.kind != "connect":
         return
     changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
-    for run in runs(changes, time_of, ONE_CONFIG_CHANGE_MS):
+    for run in runs(changes, time_of, ONE_REBALANCE_MS):
         rebalances = _right_after(run, timeline.rebalances)
         if rebalances:
             asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
@@ -54,5 +54,5 @@ def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
 
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
     changed = TimeIndex(map(time_of, run), at=int)
-    near = facts.between(changed[0] - CONFIG_BEFORE_MS, changed[-1] + CONFIG_NOTICED_MS)
-    return [f for f in near if changed.any_between(fact_at(f) - CONFIG_NOTICED_MS, fact_at(f) + CONFIG_BEFORE_MS)]
+    near = facts.between(changed[0] - ROUND_TRIP_MS, changed[-1] + HEARTBEAT_MS)
+    return [f for f in near if changed.any_between(fact_at(f) - HEARTBEAT_MS, fact_at(f) + ROUND_TRIP_MS)]

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Fact, Rebalance, Request, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import AROUND_MS, SETTLED_MS, SOON_AFTER_MS, STOPPING_MS, TAKING_OVER_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 ASKING = (FollowUpScheduled, Request)
 """What may tell of a new endpoint."""
@@ -44,7 +44,7 @@ class FollowedReturn(Struct, frozen=True):
 
     def arrivals(self, timeline: Timeline) -> tuple[Arrival, ...]:
         """How those members show up again: under new ids in the leader's next list."""
-        came = timeline.arrivals.between(self.returns[0].at, self.ended_at + SETTLED_MS)
+        came = timeline.arrivals.between(self.returns[0].at, self.ended_at + TICK_MS)
         return tuple(a for a in came if a.participant in self.participants)
 
     @property
@@ -60,11 +60,11 @@ def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
         participant = timeline.participants.of_speaker(event)
         if event.kind != "endpoint" or participant is None or event.at is None:
             continue
-        start, until = timeline.starts.of(participant).last(event.at), event.at + SOON_AFTER_MS
-        begin = start.at - STOPPING_MS if start is not None else event.at - AROUND_MS
+        start, until = timeline.starts.of(participant).last(event.at), event.at + NEXT_HEARTBEAT_MS
+        begin = start.at - PROCESS_START_MS if start is not None else event.at - PROCESS_START_MS
         moves = [m for m in timeline.moves(begin, until, participant) if m.id not in born]
         returns = timeline.returns.of(participant).between(begin, until)
-        asked = timeline.requests.between(event.at - AROUND_MS, event.at + TAKING_OVER_MS)
+        asked = timeline.requests.between(event.at - PROCESS_START_MS, event.at + REQUEST_TIMEOUT_MS)
         yield EndpointChange(participant, event, (*moves, *returns, *asked))
 
 
@@ -97,7 +97,7 @@ def followed_returns(timeline: Timeline) -> Iterator[FollowedReturn]:
         if request.why != "followup" or one is None or one.has_log:
             continue
         before = timeline.rebalances.last(request.at - 1)
-        since = max(request.at - AROUND_MS, before.ended_at() + 1 if before is not None else 0)
+        since = max(request.at - PROCESS_START_MS, before.ended_at() + 1 if before is not None else 0)
         returns = tuple(timeline.returns.between(since, request.at))
         rebalances = tuple(touched(timeline, [request]))
         probing = any(r.followup == "probing" for r in rebalances)

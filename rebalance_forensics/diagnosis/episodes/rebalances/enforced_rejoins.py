@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.releases import Affected, releases_of
-from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, TICK_MS
 
 _DRIVEN = (
     CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
@@ -139,13 +139,13 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
     rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.participant) == at), None)
     if rebalance is None or min(rebalance.joined_at.values()) < at:
         return
-    if timeline.moves(at - ITS_REBALANCE_MS, at + SETTLED_MS):
+    if timeline.moves(at - HEARTBEAT_MS, at + TICK_MS):
         return
     gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
     if hands_over or not timeline.cached(releases_of).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
         return
-    requests = timeline.requests.of(rejoined.participant).between(at - SETTLED_MS, at + ITS_REBALANCE_MS)
+    requests = timeline.requests.of(rejoined.participant).between(at - TICK_MS, at + HEARTBEAT_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)
     yield EnforcedRejoin(rejoined.participant, "no-other-reason", lines, (*requests, rebalance))
 

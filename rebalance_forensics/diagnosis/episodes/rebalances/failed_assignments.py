@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 PROTOCOL_ERRORS = (
     "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
@@ -72,7 +72,7 @@ def assignor_failures(timeline: Timeline) -> list[list[Event]]:
 
 def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
     """The first stack trace that the leader logged of it, and the first rebalance that it began anew."""
-    begin, end = time_of(run[0]), time_of(run[-1]) + CLOCK_SLACK_MS
+    begin, end = time_of(run[0]), time_of(run[-1]) + ROUND_TRIP_MS
     paths = {e.origin.path for e in run}
     thrown = timeline.of(ExceptionLogged).between(begin, end)
     traces = [e for e in thrown if e.assigning and e.origin.path in paths]
@@ -116,7 +116,7 @@ def _topics_missing(timeline: Timeline, event: Event) -> bool:
     """From 3.2 on a Streams leader also speaks of an error in the assignment when source topics are missing."""
     at = time_of(event)
     missing = timeline.of(SourceTopicsMissing)
-    return isinstance(event, AssignmentFailed) and missing.any_between(at - CLOCK_SLACK_MS, at)
+    return isinstance(event, AssignmentFailed) and missing.any_between(at - ROUND_TRIP_MS, at)
 
 
 def _is_foreign(text: str) -> bool:
@@ -140,9 +140,7 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
         if has_epochs and any(isinstance(e, _OF_EPOCHS) for e in rebalance.events):
             continue
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
-            if tells or not timeline.moves(
-                rebalance.started_at - CLOCK_SLACK_MS, rebalance.started_at + CLOCK_SLACK_MS
-            ):
+            if tells or not timeline.moves(rebalance.started_at - ROUND_TRIP_MS, rebalance.started_at + ROUND_TRIP_MS):
                 row.append(rebalance)
             continue
         if len(row) >= FAILED_IN_A_ROW:

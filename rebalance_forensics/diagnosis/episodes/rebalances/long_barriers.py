@@ -23,14 +23,18 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import last_to_rejoin
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import INITIAL_DELAY, all_have_heard_ms, heartbeat_interval_ms, setting_ms
+from rebalance_forensics.timeline.timeouts import (
+    DEFAULT_MS,
+    INITIAL_DELAY,
+    all_have_heard_ms,
+    heartbeat_interval_ms,
+    setting_ms,
+)
 from rebalance_forensics.timeline.windows import (
-    BARRIER_ALLOWED_MS,
-    CLOCK_SLACK_MS,
-    INITIAL_DELAY_MS,
-    LAST_JOIN_MS,
-    SAME_STEP_MS,
-    START_UP_BARRIER_MS,
+    HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
 )
 
 MOST_JOINS = 6
@@ -68,7 +72,7 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
 def allowed_ms(timeline: Timeline) -> int:
     """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
     delay = setting_ms(timeline, INITIAL_DELAY)
-    return max(2 * heartbeat_interval_ms(timeline), delay) + BARRIER_ALLOWED_MS
+    return max(2 * heartbeat_interval_ms(timeline), delay) + HEARTBEAT_MS
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:
@@ -82,9 +86,9 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
 
     (GroupCoordinator's InitialDelayedJoin.)
     """
-    near, at = INITIAL_DELAY_MS + 2 * CLOCK_SLACK_MS - 1, rebalance.started_at
+    near, at = DEFAULT_MS[INITIAL_DELAY] + 2 * ROUND_TRIP_MS - 1, rebalance.started_at
     if rebalance.generation == 1 or timeline.cached(_starting).any_between(at - near, at + near):
-        return max(START_UP_BARRIER_MS + BARRIER_ALLOWED_MS, allowed_ms(timeline))
+        return max(ONE_REBALANCE_MS + HEARTBEAT_MS, allowed_ms(timeline))
     return allowed_ms(timeline)
 
 
@@ -93,13 +97,13 @@ def _starting(timeline: Timeline) -> TimeIndex[Arrival]:
 
 
 def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    end = barrier_end(rebalance) + SAME_STEP_MS
+    end = barrier_end(rebalance) + TICK_MS
     return [d for d in timeline.departures.between(rebalance.started_at, end) if d.why == "rebalance-timeout"]
 
 
 def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """A leader that missed the rebalance timeout, by name."""
-    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
     found = [timeline.participants.of_member(e.member) for e in replaced]
     return [participant for participant in found if participant is not None]
 
@@ -107,7 +111,7 @@ def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Particip
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """The member whose JoinGroup ended the barrier, well after everybody else's."""
     last, end, begin = last_to_rejoin(timeline, rebalance), barrier_end(rebalance), rebalance.started_at
-    if last is not None and last[1] - begin > BARRIER_ALLOWED_MS and end - last[1] < LAST_JOIN_MS:
+    if last is not None and last[1] - begin > HEARTBEAT_MS and end - last[1] < ROUND_TRIP_MS:
         return [last[0]]
     return _without_a_log(timeline, rebalance)
 
@@ -123,7 +127,7 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant
 
 def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
     lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
-    told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    told = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
     joins = [e for e in told if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:MOST_JOINS]
     waited = [] if lines or joins or removed else _joins_of_newcomers(timeline, rebalance)
     return [*lines, *(e for d in removed for e in d.events), *joins, *waited] if lines or joins or waited else []
@@ -131,12 +135,12 @@ def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], l
 
 def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]:
     """What a newcomer says from its JoinGroup to the answer, where it alone is heard: it joined at once, and waited."""
-    said = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + SAME_STEP_MS)
+    said = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
     return [e for e in said if e.speaker.role != "broker"][:MOST_JOINS] if rebalance.joined_at else []
 
 
 def _began_it(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
     """The join or request that opened the barrier is its trigger, not a cause of its own."""
     begin = rebalance.started_at
-    near: list[Fact] = [*timeline.arrivals.between(begin - CLOCK_SLACK_MS, begin + open_ms)]
-    return near + timeline.requests.between(begin - CLOCK_SLACK_MS + 1, begin + CLOCK_SLACK_MS - 1)
+    near: list[Fact] = [*timeline.arrivals.between(begin - ROUND_TRIP_MS, begin + open_ms)]
+    return near + timeline.requests.between(begin - ROUND_TRIP_MS + 1, begin + ROUND_TRIP_MS - 1)

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import ASSIGNED_LATE_MS, QUIET_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 
 class SlowAssignment(Struct, frozen=True, kw_only=True):
@@ -49,9 +49,9 @@ def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
             continue
         joins = timeline.events_from(leader, JoinSucceeded).between(timeline.first, computed.at or 0)
         joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
-        if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ASSIGNED_LATE_MS:
+        if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ROUND_TRIP_MS:
             continue
-        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ASSIGNED_LATE_MS)
+        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ROUND_TRIP_MS)
         lost = tuple(d for d in gone if d.why in UNANNOUNCED)
         if lost:
             yield SlowAssignment(leader=leader, joined=joined, computed=computed, lost=lost)

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
-from rebalance_forensics.timeline.windows import SAME_REBALANCE_MS
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _GIVEN = (AssignmentNotified, PartitionsAssigned)
 
@@ -29,9 +29,9 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
     # Java says so again with each heartbeat until it rejoins.
     again = any(isinstance(e, JoinRequested) for e in told)
-    found = runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else SAME_REBALANCE_MS)
+    found = runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
     shown = [*_reassignments(timeline), *_elections(timeline)]
-    together = runs(shown, lambda s: time_of(s[0]), SAME_REBALANCE_MS, until=lambda s: time_of(s[-1]))
+    together = runs(shown, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
     return found or [[event for steps in rebalance for event in steps] for rebalance in together]
 
 

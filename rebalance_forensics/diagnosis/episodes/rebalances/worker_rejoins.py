@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import CONNECT_DELAY, setting_ms
-from rebalance_forensics.timeline.windows import CONFIG_NOTICED_MS, ONE_CONFIG_CHANGE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS
 
 
 class WorkerRejoins(Struct, frozen=True):
@@ -46,7 +46,7 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
     if timeline.kind != "connect":
         return
     unheard = [r for r in wordless_rejoins(timeline) if not _is_heard(timeline, r)]
-    for run in runs(unheard, lambda r: r.at, ONE_CONFIG_CHANGE_MS):
+    for run in runs(unheard, lambda r: r.at, ONE_REBALANCE_MS):
         rebalances = tuple(touched(timeline, run))
         if rebalances:
             yield WorkerRejoins(tuple(run), rebalances, _moved_before(timeline, run[0].at))
@@ -54,7 +54,7 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
 
 def _is_heard(timeline: Timeline, request: Request) -> bool:
     """Every worker reads the config topic and logs what changed there."""
-    begin = request.at - CONFIG_NOTICED_MS
+    begin = request.at - HEARTBEAT_MS
     return any(covering(timeline.coverage.of(one), begin, request.at) for one in timeline.participants.everybody)
 
 
@@ -62,5 +62,5 @@ def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
     """The work of a worker that left is handed over when scheduled.rebalance.max.delay.ms is over."""
     delay = setting_ms(timeline, CONNECT_DELAY)
     born = initial_arrivals(timeline)
-    moves = [m for m in timeline.moves(at - delay - CONFIG_NOTICED_MS, at - 1) if m.id not in born]
+    moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in born]
     return distinct_events(e for m in moves for e in m.events[:1])

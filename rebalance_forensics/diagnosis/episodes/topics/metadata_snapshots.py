@@ -10,7 +10,7 @@ from rebalance_forensics.events.process import BrokerStarted
 from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import HAND_OVER_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
 """Topics and their partitions as logged: a number, or since KIP-881 a list with the racks of each."""
@@ -37,7 +37,7 @@ def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
     seen = [_snapshots(e) for e in request.events]
     if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
         return False
-    begin, lost = request.at - HAND_OVER_MS, timeline.events_from(request.participant, CoordinatorLost)
+    begin, lost = request.at - ONE_REBALANCE_MS, timeline.events_from(request.participant, CoordinatorLost)
     came_up = timeline.of(BrokerStarted, GroupLoaded)
     return lost.any_between(begin, request.at) or came_up.any_between(begin, request.at)
 

@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import number_of
-from rebalance_forensics.timeline.windows import ITS_REBALANCE_MS, SETTLED_MS, SUBSCRIBED_BEFORE_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
 GIVING = (*_TELLING, PartitionsRevoked)
@@ -153,10 +153,10 @@ def _without_gaps(timeline: Timeline, until: int) -> bool:
 
 def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
     """Whether members moved, or one asked for these topics too late to be given them by the rebalance before."""
-    begin, end = rebalance.started_at - ITS_REBALANCE_MS, (rebalance.stabilized_at or rebalance.ended_at()) + SETTLED_MS
+    begin, end = rebalance.started_at - HEARTBEAT_MS, (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
     if timeline.moves(begin, end):
         return True
-    since = max(begin - SUBSCRIBED_BEFORE_MS, before.started_at)
+    since = max(begin - REQUEST_TIMEOUT_MS, before.started_at)
     return any(set(topics) & set(e.topics) for e in timeline.of(Subscribed).between(since, end))
 
 

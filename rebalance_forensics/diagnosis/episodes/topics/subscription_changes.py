@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import PATTERN_MATCHED_MS, RESUBSCRIBED_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
 """What may tell of another subscription."""
@@ -64,7 +64,7 @@ class SubscriptionChange(Struct, frozen=True):
         at = time_of(self.lines[0])
         if self.facts:
             return touched(timeline, self.facts)
-        return tuple(timeline.rebalances.between(at, at + RESUBSCRIBED_MS - 1))
+        return tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
 
 
 def _topics(printed: str) -> str:
@@ -97,14 +97,14 @@ def _new_topics_unheard(timeline: Timeline, request: Request) -> bool:
     at = request.at
     if timeline.events_from(request.participant, Subscribed).last(at) is not None or topics_told(timeline):
         return False
-    return not covering(timeline.coverage.brokers, at - PATTERN_MATCHED_MS, at, detailed=False)
+    return not covering(timeline.coverage.brokers, at - ONE_REBALANCE_MS, at, detailed=False)
 
 
 def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[SubscriptionChange]:
     """The same process subscribed to other topics, and its log does not give that as its reason to rejoin."""
     for participant, event in resubscriptions(timeline):
         at = time_of(event)
-        if not asked.of(participant).any_between(at - RESUBSCRIBED_MS + 1, at + RESUBSCRIBED_MS - 1):
-            near = timeline.requests.of(participant).between(at, at + RESUBSCRIBED_MS - 1)
+        if not asked.of(participant).any_between(at - AT_ONCE_MS + 1, at + AT_ONCE_MS - 1):
+            near = timeline.requests.of(participant).between(at, at + AT_ONCE_MS - 1)
             lines = (event, *(e for r in near for e in r.events))
             yield SubscriptionChange(participant, "subscribed-again", lines, tuple(near[:1]))

@@ -14,11 +14,11 @@ from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import (
-    ASKED_AT_ONCE_MS,
-    HANDED_OVER_MS,
+    HEARTBEAT_MS,
     METADATA_AGE_MS,
-    PATTERN_MATCHED_MS,
-    SETTLED_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
 )
 
 
@@ -29,8 +29,8 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     """
     if request.why != "subscription-changed":
         return None
-    last = timeline.events_from(request.participant, Subscribed).last(request.at + SETTLED_MS)
-    changed = topics_changed_before(timeline, request.at, PATTERN_MATCHED_MS)
+    last = timeline.events_from(request.participant, Subscribed).last(request.at + TICK_MS)
+    changed = topics_changed_before(timeline, request.at, ONE_REBALANCE_MS)
     if last is not None:
         if last.topic_pattern is None:
             return None
@@ -53,7 +53,7 @@ def _never_subscribed(request: Request) -> bool:
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
     """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
     begin = max(at - lead_ms, timeline.first + 1)
-    changed = timeline.of(TopicChanged).between(begin, at + ASKED_AT_ONCE_MS)
+    changed = timeline.of(TopicChanged).between(begin, at + ROUND_TRIP_MS)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
 
 
@@ -125,17 +125,15 @@ def _is_wordless(request: Request) -> bool:
 
 def _hands_over(timeline: Timeline, request: Request) -> bool:
     """Right after another rebalance it is the second half of a cooperative one."""
-    before = timeline.rebalances.last(request.at - SETTLED_MS - 1)
-    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HANDED_OVER_MS
+    before = timeline.rebalances.last(request.at - TICK_MS - 1)
+    return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HEARTBEAT_MS
 
 
 def _follows_up(timeline: Timeline, request: Request) -> bool:
     """A rebalance that an earlier one asked for needs no other reason."""
-    rebalance = timeline.rebalances.first(request.at - ASKED_AT_ONCE_MS)
+    rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     return (
-        rebalance is not None
-        and rebalance.followup is not None
-        and rebalance.started_at <= request.at + ASKED_AT_ONCE_MS
+        rebalance is not None and rebalance.followup is not None and rebalance.started_at <= request.at + ROUND_TRIP_MS
     )
 
 

@@ -34,11 +34,10 @@ from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
-    ITS_REBALANCE_MS,
-    METADATA_NOTICED_MS,
-    ONE_METADATA_CHANGE_MS,
-    ONE_REQUEST_MS,
-    SAME_REJOIN_MS,
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_SCALING_MS,
 )
 
 CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
@@ -71,7 +70,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     told = [r for r in told if not knows_no_partition_yet(timeline, r)]
     others = [r for r in told if not _noticed_only_that_topics_vanished(timeline, r)]
-    for group in runs(others, lambda r: r.at, ONE_METADATA_CHANGE_MS):
+    for group in runs(others, lambda r: r.at, ONE_SCALING_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
     near = TimeIndex(told)
     wordless = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
@@ -146,7 +145,7 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
     """New partitions after a rebalance for which nobody gave a reason."""
     known = {r.id for r in touched(timeline, told)}
     silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
-    for run in runs(silent, lambda g: g.rebalance.started_at, ONE_METADATA_CHANGE_MS):
+    for run in runs(silent, lambda g: g.rebalance.started_at, ONE_SCALING_MS):
         yield TopicChange(
             facts=tuple(g.rebalance for g in run),
             topics=tuple(sorted({t for g in run for t in g.topics})),
@@ -157,7 +156,7 @@ def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
 
 
 def _is_next_to(request: Request, told: TimeIndex[Request]) -> bool:
-    return told.any_between(request.at - SAME_REJOIN_MS + 1, request.at + SAME_REJOIN_MS - 1)
+    return told.any_between(request.at - NEXT_HEARTBEAT_MS + 1, request.at + NEXT_HEARTBEAT_MS - 1)
 
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
@@ -171,7 +170,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
             continue
         made = topics_changed_before(timeline, rebalance.started_at)
         topics = [e for e in made if time_of(e) > before.ended_at()]
-        if topics and not timeline.moves(rebalance.started_at - ITS_REBALANCE_MS, rebalance.ended_at()):
+        if topics and not timeline.moves(rebalance.started_at - HEARTBEAT_MS, rebalance.ended_at()):
             yield TopicChange(
                 facts=(rebalance,),
                 topics=tuple(_names_of(topics)),
@@ -189,7 +188,7 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
             continue
         topics = of_the_group(timeline, topics_changed_before(timeline, rebalance.started_at))
         if topics:
-            prompt = rebalance.started_at - time_of(topics[-1]) <= METADATA_NOTICED_MS
+            prompt = rebalance.started_at - time_of(topics[-1]) <= AT_ONCE_MS
             yield TopicChange(
                 facts=(rebalance,),
                 topics=tuple(_names_of(topics)),
@@ -206,7 +205,7 @@ def _same_metadata(timeline: Timeline, bump: GroupEpochBumped) -> bool:
 
 
 def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
-    near = (rebalance.started_at - ONE_REQUEST_MS, rebalance.started_at + ONE_REQUEST_MS)
+    near = (rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + HEARTBEAT_MS)
     return bool(timeline.moves(*near)) or timeline.requests.any_between(*near)
 
 

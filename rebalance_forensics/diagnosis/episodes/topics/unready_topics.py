@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import CLOCK_SLACK_MS, ONE_WAIT_MS, TOPICS_LATE_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
 _UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
@@ -62,9 +62,9 @@ def unready_topics(timeline: Timeline) -> list[Unready]:
 
 def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
     told = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
-    for run in runs(told, time_of, ONE_WAIT_MS):
+    for run in runs(told, time_of, ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
-        if not missing or (end - begin >= TOPICS_LATE_MS and not _failed_after(timeline, end)):
+        if not missing or (end - begin >= AT_ONCE_MS and not _failed_after(timeline, end)):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
             yield Unready(run, tuple(topics), missing, _had_tasks(timeline, begin))
 
@@ -85,5 +85,5 @@ def _missing(run: list[StreamsStatusReported]) -> bool:
 
 def _failed_after(timeline: Timeline, at: int) -> bool:
     """Missing topics that end the application are `streams-shutdown`."""
-    ends = timeline.of(StreamsStateChanged).between(at - CLOCK_SLACK_MS, at + ONE_WAIT_MS)
+    ends = timeline.of(StreamsStateChanged).between(at - ROUND_TRIP_MS, at + ONE_REBALANCE_MS)
     return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)

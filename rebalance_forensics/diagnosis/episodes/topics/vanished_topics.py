@@ -18,7 +18,7 @@ from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import COMMIT_REFUSED_MS, COMMIT_REPEATED_MS, ONE_DELETION_MS, SAME_REJOIN_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS
 
 REFUSING = (OffsetCommitFailed,)
 """What may tell that a topic is gone."""
@@ -52,16 +52,16 @@ class Vanished(Struct, frozen=True):
 
     def held_up(self, away: Absence) -> bool:
         """Whether a member was still trying to commit what it had read when the group lost it."""
-        return any(0 <= away.at - at <= COMMIT_REPEATED_MS for at in self.refused_by.get(away.participant, ()))
+        return any(0 <= away.at - at <= HEARTBEAT_MS for at in self.refused_by.get(away.participant, ()))
 
     def kept_busy(self, participant: Participant, begin: int, end: int) -> bool:
         """Whether a member tried to commit what it had read all that time: until then it does not rejoin."""
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
-        return bool(times) and times[0] - begin <= COMMIT_REPEATED_MS and end - times[-1] <= COMMIT_REPEATED_MS
+        return bool(times) and times[0] - begin <= HEARTBEAT_MS and end - times[-1] <= HEARTBEAT_MS
 
     def is_all_of(self, topics: Collection[str], begin: int, end: int) -> bool:
         """Whether somebody noticed no more than that these topics are gone, while members could not commit."""
-        inside = begin >= self.begin - SAME_REJOIN_MS and end <= self.end
+        inside = begin >= self.begin - NEXT_HEARTBEAT_MS and end <= self.end
         return inside and set(topics) <= set(self.topics)
 
 
@@ -72,18 +72,16 @@ def vanished_topics(timeline: Timeline) -> list[Vanished]:
 
 def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
-    for run in runs(refused, time_of, ONE_DELETION_MS):
+    for run in runs(refused, time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         topics = {_topic(e) for e in run}
-        near = timeline.of(TopicChanged).between(begin - ONE_DELETION_MS, end)
+        near = timeline.of(TopicChanged).between(begin - ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
-        if deleted or end - begin >= COMMIT_REFUSED_MS:
+        if deleted or end - begin >= AT_ONCE_MS:
             refused_by: dict[Participant | None, list[int]] = defaultdict(list)
             for event in run:
                 refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
-            yield Vanished(
-                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= COMMIT_REPEATED_MS
-            )
+            yield Vanished(run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= HEARTBEAT_MS)
 
 
 def _topic(event: OffsetCommitFailed) -> str:
