@@ -2,7 +2,7 @@
 
     python -m benchmarks.sensitivity [FOLDER…] [--only SPAN,…] [--jobs 2]
 
-Every folder holds incidents: folders of logs, or folders with a `logs` folder (default: sample_logs). Printed in Markdown:
+Every folder holds incidents: folders of logs, or folders with `logs` inside (default: sample_logs). In Markdown,
 for each span and factor the inputs whose incidents at 0.9 and more differ from those of the unchanged spans. A process
 is forked for each, and the span is changed before anything has imported it.
 """
