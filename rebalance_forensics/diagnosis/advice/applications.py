@@ -60,7 +60,7 @@ def skip_poison_records(replaced: ReplacedThreads) -> tuple[Advice, ...]:
             "(default.deserialization.exception.handler before 4.0) if the record cannot be deserialized."
         ),
         why=f"Otherwise it kills the new thread as well: {counted(replaced.count, 'thread')} replaced"
-        f"{span(replaced.told)}.",
+        f"{span(replaced.lines)}.",
         cost="A skipped record is lost unless it goes to a dead letter topic.",
     )
     return (skip,)

@@ -47,7 +47,7 @@ def make_topics_ready(unready: Unready) -> tuple[Advice, ...]:
     remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
     ready = Advice(
         action=f"{remedy} ({', '.join(unready.topics)}); the members then resume by themselves.",
-        why=f"The coordinator reported it {times(len(unready.told))}{span(unready.told)}.",
+        why=f"The coordinator reported it {times(len(unready.reports))}{span(unready.reports)}.",
     )
     return (ready,)
 

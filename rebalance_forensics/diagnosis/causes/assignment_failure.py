@@ -61,7 +61,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
 
 def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
     """Generations got no assignment, and no log tells why."""
-    told, number, stopped = undelivered.told, undelivered.generations, goes_on(timeline, undelivered.end)
+    told, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
     last = number <= 2 and stopped
     in_a_row = (
         f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "

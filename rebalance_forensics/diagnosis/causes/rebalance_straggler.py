@@ -187,7 +187,7 @@ def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     heard = {one: last for one in timeline.participants.everybody if (last := _heard_in_vain(timeline, one))}
     if not heard:
         return None
-    lines = sorted((e for last in heard.values() for e in last.told), key=time_of)
+    lines = sorted((e for last in heard.values() for e in last.notices), key=time_of)
     others = [a for a in timeline.members() if a not in heard]
     waiting = [e for a in others if (e := _waits(timeline, a, time_of(lines[0])))]
     if not waiting and any(timeline.coverage.of(a) for a in others):
@@ -340,9 +340,9 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     lasted_ms = timeline.measured(late.lasted_ms)
     joined = (late.ended_by,) if late.ended_by else ()
     return Hypothesis(
-        because=[*late.told[:4], late.told[-1], *joined],
+        because=[*late.notices[:4], late.notices[-1], *joined],
         culprits=culprits,
-        answers={LONG: Present((late.told[0], *joined)), HEARD: Present(late.told[:4])},
+        answers={LONG: Present((late.notices[0], *joined)), HEARD: Present(late.notices[:4])},
         participants=(late.participant,),
         severity="warning",
         onset=late.began_at,

@@ -75,7 +75,7 @@ def _narrative(
 
 def _gave_another_reason(absence: Absence) -> bool:
     """An administrator may remove members, with words of their own (KafkaAdminClient)."""
-    said = [e.why for e in absence.told if isinstance(e, MemberLeft)]
+    said = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
     return absence.stop is None and any(why in ("other", "removed-by-admin") for why in said)
 
 

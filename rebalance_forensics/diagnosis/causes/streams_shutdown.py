@@ -38,15 +38,15 @@ def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis
     passed_on = tuple(e for r in asked.requests for e in r.events)
     return Hypothesis(
         # A thread rejoins hundreds of times to pass the request on: what others heard of it says more.
-        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.told, *passed_on],
+        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.lines, *passed_on],
         culprits=culprits,
         severity="critical",
         ongoing=not timeline.starts.since(asked.at + 1),  # no instance comes back by itself
         onset=asked.at,
         explains=ended_with_the_application(timeline, asked.at),
         participants=(asked.by,) if asked.by is not None else (),
-        answers={SHUTDOWN_REQUESTED: Present(asked.told)}
-        if asked.told
+        answers={SHUTDOWN_REQUESTED: Present(asked.lines)}
+        if asked.lines
         else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
         narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
         advice=start_again(asked, len(timeline.members())),
@@ -65,7 +65,7 @@ def about_missing_source_topics(timeline: Timeline, missing: MissingSourceTopics
         onset=missing.at,
         explains=ended_with_the_application(timeline, missing.at),
         participants=(missing.leader,) if missing.leader is not None else (),
-        answers={SOURCE_TOPICS_NAMED if missing.topics else TOPICS_MISSED_AT_THE_END: Present(missing.told)},
+        answers={SOURCE_TOPICS_NAMED if missing.topics else TOPICS_MISSED_AT_THE_END: Present(missing.reports)},
         narrative=(
             f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told "
             "every instance in its assignment; their threads stop."

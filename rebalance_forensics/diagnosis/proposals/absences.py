@@ -80,7 +80,7 @@ def about_heartbeat_loss(
         [absence],
         narrative=narrative,
         severity=severity,
-        because=(*absence.told, *own),
+        because=(*absence.departure_lines, *own),
         circumstances=circumstances,
         implies=implies,
         culprits=culprits_of(timeline, [absence.participant], as_instance=as_instance),

@@ -55,19 +55,19 @@ def about_replaced_threads(timeline: Timeline, replaced: ReplacedThreads) -> Hyp
 def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis:
     """It came back with another host endpoint, and the group rebalanced once more so that all instances learn it."""
     culprits = culprits_of(timeline, [change.participant])
-    configured = endpoints_configured(timeline, change.participant, time_of(change.told))
-    after = change.told.endpoint or (endpoint_in(configured[-1]) if configured else None)
+    configured = endpoints_configured(timeline, change.participant, time_of(change.followup))
+    after = change.followup.endpoint or (endpoint_in(configured[-1]) if configured else None)
     before = endpoint_in(configured[0]) if len(configured) > 1 else None
     was = f"; it was {before}" if before not in (None, after) else ""
     return Hypothesis(
-        because=[change.told, *(e for f in change.facts for e in getattr(f, "events", [])[:4])],
+        because=[change.followup, *(e for f in change.facts for e in getattr(f, "events", [])[:4])],
         circumstances=(*configured, *consumer_configured(timeline, change)),
         culprits=culprits,
         severity="info",
-        onset=min([time_of(change.told), *map(fact_at, change.facts)]),
+        onset=min([time_of(change.followup), *map(fact_at, change.facts)]),
         explains=with_rebalances(timeline, change.facts),
         participants=(change.participant,),
-        answers={NEW_ENDPOINT: Present((change.told,))},
+        answers={NEW_ENDPOINT: Present((change.followup,))},
         followups=("endpoint",),
         narrative=(
             f"{culprits[0].name} came back with a different application.server "

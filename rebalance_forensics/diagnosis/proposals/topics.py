@@ -106,9 +106,9 @@ def _first_and_last(vanished: Vanished) -> list[Event]:
 
 def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
     """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
-    begin, end = time_of(unready.told[0]), time_of(unready.told[-1])
+    begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
     names = ", ".join(unready.topics)
-    lines = distinct_events(unready.told)
+    lines = distinct_events(unready.reports)
     return Hypothesis(
         because=lines,
         culprits=topic_culprits(unready.topics),
@@ -128,9 +128,9 @@ def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
     """A KIP-1071 group without the topics that its topology needs: its coordinator gives it no task."""
     wrong = "are missing" if unready.missing else "do not fit its topology"
     return Hypothesis(
-        because=unready.told,
+        because=unready.reports,
         culprits=topic_culprits(unready.topics),
-        answers={UNREADY: Present(tuple(unready.told))},
+        answers={UNREADY: Present(tuple(unready.reports))},
         severity="critical",
         onset=unready.begin,
         implies=rebalances_without_topics(timeline, unready),

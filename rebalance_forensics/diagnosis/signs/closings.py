@@ -27,7 +27,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
         told = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
         told += absence.stop.events if absence.stop is not None else []
         if not told:
-            return Absent(lines=absence.told) if _evicted(absence) else Unobservable()
+            return Absent(lines=absence.departure_lines) if _evicted(absence) else Unobservable()
         lines += told
     return Present(tuple(lines)) if subject.absences else Unobservable()
 

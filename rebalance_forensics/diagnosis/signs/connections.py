@@ -79,7 +79,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
 
 def failed_requests(absence: Absence) -> list[Event]:
     """What the client itself says of its last request where its session was over: the connection failed."""
-    return [e for e in absence.told if isinstance(e, CoordinatorLost) and _not_reached(e)]
+    return [e for e in absence.departure_lines if isinstance(e, CoordinatorLost) and _not_reached(e)]
 
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
@@ -112,7 +112,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     if _in_vain(timeline, absence, found) or _kept_sending(found):
         return found
     # Without the coordinator's log the silence began at any time after the last generation it joined.
-    expired = any(isinstance(e, MemberFailed) for e in absence.told)
+    expired = any(isinstance(e, MemberFailed) for e in absence.departure_lines)
     since = begin if expired else joined if joined is not None else absence.at
     lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
     again = timeline.events_from(absence.participant, CoordinatorFound)
@@ -177,7 +177,7 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     if not own:
         return ()
     session = shown_session_ms(timeline) or DEFAULT_MS[LEAST_SESSION]
-    told = (e for e in absence.told if isinstance(e, HeartbeatFailed) and was_expelled(e))
+    told = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:
         return ()

@@ -73,7 +73,7 @@ _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
     for absence in subject.absences:
-        told = absence.told
+        told = absence.departure_lines
         if unassigned_when_lost(timeline, absence) or log_starts_after_expulsion(timeline, absence):
             # Who does not sync in time is removed as well, who does not poll leaves; nothing says that it was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
@@ -81,7 +81,9 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
             return Absent(lines=told)
         if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
-    return Present(tuple([e for a in subject.absences for e in a.told])) if subject.absences else Unobservable()
+    return (
+        Present(tuple([e for a in subject.absences for e in a.departure_lines])) if subject.absences else Unobservable()
+    )
 
 
 def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
@@ -137,7 +139,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
         e
         for a in subject.absences
         if a.start is None
-        for e in a.told
+        for e in a.departure_lines
         if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
     ]
     own = tuple([e for e in told if timeline.participants.of_speaker(e) in subject.participants])
@@ -157,7 +159,7 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
     """
     if any(heartbeats_from_poll(timeline, one) for one in subject.participants):
         return Unobservable()
-    told = [e for a in subject.absences for e in a.told[:1]]
+    told = [e for a in subject.absences for e in a.departure_lines[:1]]
     commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
     return Present(tuple(told)) if told and commits else Unobservable()
 
@@ -191,7 +193,7 @@ def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, 
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
-    refused = [e for e in absence.told if isinstance(e, HeartbeatFailed) and e.error in _NOT_A_MEMBER]
+    refused = [e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and e.error in _NOT_A_MEMBER]
     return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
 
@@ -263,7 +265,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.absences or shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     for absence in subject.absences:
-        if any(isinstance(e, MemberFailed) for e in absence.told) or timeline.protocol not in (
+        if any(isinstance(e, MemberFailed) for e in absence.departure_lines) or timeline.protocol not in (
             "classic",
             "unknown",
         ):
@@ -285,7 +287,7 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.participants:
         return Unobservable()
     if subject.absences and all(is_static(timeline, a) for a in subject.absences):
-        return Present(tuple(e for a in subject.absences for e in a.told))
+        return Present(tuple(e for a in subject.absences for e in a.departure_lines))
     return Absent() if any(a.has_log for a in subject.participants) else Unobservable()
 
 
@@ -362,7 +364,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
-    told = tuple(e for a in subject.absences for e in a.told if isinstance(e, MemberFailed))
+    told = tuple(e for a in subject.absences for e in a.departure_lines if isinstance(e, MemberFailed))
     return Present(told) if told else Unobservable()
 
 

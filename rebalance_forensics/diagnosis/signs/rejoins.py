@@ -64,7 +64,7 @@ def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
     """Whether assignments after the rejoin hold partitions of a topic that nobody had before."""
     rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
     new = [g for g in growths(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
-    return Present(distinct_events(e for g in new for e in g.told)) if new else Unobservable()
+    return Present(distinct_events(e for g in new for e in g.lines)) if new else Unobservable()
 
 
 @sign(

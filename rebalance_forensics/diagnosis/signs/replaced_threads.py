@@ -22,7 +22,7 @@ HOW = {"handler": HANDLER_REPLACED, "successor": SUCCESSOR_ADDED, "swapped": THR
 
 def shown_by(replaced: ReplacedThreads) -> dict[Sign, Answer]:
     """By what it shows; only the instance's own log names the handler's answer."""
-    shown: dict[Sign, Answer] = {HOW[replaced.shown]: Present(replaced.told)}
+    shown: dict[Sign, Answer] = {HOW[replaced.shown]: Present(replaced.lines)}
     if replaced.participant.has_log:
         return shown
     begin, end = replaced.times[0] - PROCESS_START_MS, replaced.times[-1] + PROCESS_START_MS

@@ -60,7 +60,7 @@ def _silenced(timeline: Timeline, absence: Absence) -> str:
 
 def _only_by_its_own_count(absence: Absence) -> bool:
     """Whether nobody but the client itself says that its session was over."""
-    return all(isinstance(e, CoordinatorLost) for e in absence.told)
+    return all(isinstance(e, CoordinatorLost) for e in absence.departure_lines)
 
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:

@@ -102,9 +102,9 @@ def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
 
 def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
     """Whether a broker that was restarted became the coordinator later: another one was, in between."""
-    mine = load.speaker.broker
-    starts = [e for e in timeline.of(BrokerStarted) if spoken_of(e) == mine and time_of(e) <= time_of(load)]
-    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == mine and time_of(e) <= time_of(load)]
+    broker = load.speaker.broker
+    starts = [e for e in timeline.of(BrokerStarted) if spoken_of(e) == broker and time_of(e) <= time_of(load)]
+    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
     if not starts or not elected:
         return False
     return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
@@ -194,8 +194,8 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
     by_members = [] if settled is None else _found_another(timeline, settled)
     alone = [] if settled is None else _by_brokers_alone(timeline, settled)
-    for told in (_answered(timeline), by_members, alone, _refused_again(timeline)):
-        moves += [m for m in told if not any(abs(m.at - other.at) <= ONE_REBALANCE_MS for other in moves)]
+    for moves_of_kind in (_answered(timeline), by_members, alone, _refused_again(timeline)):
+        moves += [m for m in moves_of_kind if not any(abs(m.at - known.at) <= ONE_REBALANCE_MS for known in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
@@ -240,8 +240,8 @@ def _had_members_before(timeline: Timeline, reached: int) -> bool:
     """Whether logs that begin in the middle of the group's life show one of its members before any generation."""
     if any(g.generation == 1 for g in timeline.generations):
         return False
-    gone = timeline.departures.between(timeline.first, reached - 1)
-    return any(timeline.arrivals.of(d.participant).last(d.at) is None for d in gone)
+    departures = timeline.departures.between(timeline.first, reached - 1)
+    return any(timeline.arrivals.of(d.participant).last(d.at) is None for d in departures)
 
 
 def _loaded_before_anything(timeline: Timeline) -> int | None:
@@ -374,8 +374,8 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
             yield from _in_vain(timeline, refused.pop(speaker, []))
         elif event.at is not None and event.at > born and _is_answer(event) and not _still_starting(timeline, event):
             refused[speaker].append(event)
-    for told in refused.values():
-        yield from _in_vain(timeline, told)
+    for events in refused.values():
+        yield from _in_vain(timeline, events)
 
 
 def _in_vain(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
@@ -442,8 +442,8 @@ def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
 def _is_denied(timeline: Timeline, event: Event) -> bool:
     """A client that may no longer use the group gives its coordinator up as well."""
     participant, at = timeline.participants.of_speaker(event), time_of(event)
-    told = denied(timeline).get(participant, []) if participant is not None else []
-    return any(at - AT_ONCE_MS < time_of(e) < at + AT_ONCE_MS for e in told)
+    denials = denied(timeline).get(participant, []) if participant is not None else []
+    return any(at - AT_ONCE_MS < time_of(e) < at + AT_ONCE_MS for e in denials)
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:

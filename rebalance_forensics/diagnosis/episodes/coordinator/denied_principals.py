@@ -55,11 +55,11 @@ class DeniedPrincipals(Struct, frozen=True):
 
 def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
     """Every time that brokers denied members the group and no client tells of it."""
-    told = [e for events in denied(timeline).values() for e in events]
+    client_lines = [e for events in denied(timeline).values() for e in events]
     for run in runs(timeline.of(AccessDenied), time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
-        if any(begin - AT_ONCE_MS <= time_of(e) <= end + AT_ONCE_MS for e in told):
+        if any(begin - AT_ONCE_MS <= time_of(e) <= end + AT_ONCE_MS for e in client_lines):
             continue
-        gone = timeline.departures.between(begin, end + session_timeout_ms(timeline))
-        lost = dict.fromkeys(d.participant for d in gone if d.why in UNANNOUNCED)
+        departures = timeline.departures.between(begin, end + session_timeout_ms(timeline))
+        lost = dict.fromkeys(d.participant for d in departures if d.why in UNANNOUNCED)
         yield DeniedPrincipals(tuple(run), tuple(lost))

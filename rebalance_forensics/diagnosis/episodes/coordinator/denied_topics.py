@@ -58,12 +58,12 @@ class DeniedTopics(Struct, frozen=True):
 
 def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
     """Every time that all members of the group left right after denials, and no client tells of them."""
-    told = [time_of(e) for events in denied(timeline).values() for e in events]
+    client_times = [time_of(e) for events in denied(timeline).values() for e in events]
     for denials in _by_rights(timeline):
         left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
         for run in runs(left, lambda d: d.at, ONE_REBALANCE_MS):
             begin, end = run[0].at - NEXT_HEARTBEAT_MS, run[-1].at + NEXT_HEARTBEAT_MS
-            clients = any(begin - AT_ONCE_MS <= at <= end + AT_ONCE_MS for at in told)
+            clients = any(begin - AT_ONCE_MS <= at <= end + AT_ONCE_MS for at in client_times)
             if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
                 yield DeniedTopics(tuple(denials.between(begin, end)), tuple(run))
 
@@ -86,9 +86,9 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
         g for g in timeline.generations if g.members and (g.completed_at or g.started_at or run[0].at + 1) <= run[0].at
     ]
     before = known[-1] if known else None
-    gone = {d.participant for d in run}
+    departed = {d.participant for d in run}
     members = [] if before is None else [timeline.participants.of_member(m.member_id or "") for m in before.members]
-    return bool(members) and all(m in gone for m in members)
+    return bool(members) and all(m in departed for m in members)
 
 
 def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:

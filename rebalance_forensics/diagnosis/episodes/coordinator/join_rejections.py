@@ -41,12 +41,12 @@ def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
         if not _is_denial(event, timeline.group):
             continue
         speaker = timeline.participants.of_speaker(event)
-        here = (
+        participants_there = (
             [a for a in timeline.participants.at_place(event) if a.has_log]
             if isinstance(event, ExceptionLogged)
             else []
         )
-        for participant in [speaker] if speaker is not None else here:
+        for participant in [speaker] if speaker is not None else participants_there:
             by_participant[participant].append(event)
     return dict(by_participant)
 
@@ -100,8 +100,8 @@ def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) 
     if isinstance(event, JoinFailed | SyncFailed | GroupHeartbeatFailed):
         return event.error in errors
     if isinstance(event, ExceptionLogged):
-        told = f"{event.exception or ''} {event.detail or ''}"
-        return any(word in told for word in words)
+        text = f"{event.exception or ''} {event.detail or ''}"
+        return any(word in text for word in words)
     return False
 
 
@@ -141,9 +141,9 @@ class Denial(Struct, frozen=True):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics, as far as lines name them."""
-        told = [e for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic"]
-        of_partitions = {e.partition.rpartition("-")[0] for e in told if e.partition is not None}
-        return tuple(sorted(of_partitions.union(*(e.names for e in told))))
+        denials = [e for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic"]
+        of_partitions = {e.partition.rpartition("-")[0] for e in denials if e.partition is not None}
+        return tuple(sorted(of_partitions.union(*(e.names for e in denials))))
 
 
 def denial_in(events: Sequence[Event]) -> Denial:
@@ -153,8 +153,8 @@ def denial_in(events: Sequence[Event]) -> Denial:
 
 
 def _is_about_group(event: Event) -> bool:
-    told = (getattr(event, "resource", None), (getattr(event, "error", None) or "").partition("_")[0].lower())
-    return "group" in told or (getattr(event, "exception", None) or "").endswith("GroupAuthorizationException")
+    subjects = (getattr(event, "resource", None), (getattr(event, "error", None) or "").partition("_")[0].lower())
+    return "group" in subjects or (getattr(event, "exception", None) or "").endswith("GroupAuthorizationException")
 
 
 _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
@@ -162,12 +162,12 @@ _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
 
 def words_of_denial(event: Event) -> str:
     """What the line says of it, in a sentence, without the class that logged it."""
-    told: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
+    reason: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
     sentence = _SENTENCE.search(event.text)
-    return told or (sentence[0] if sentence else event.text)[:160].strip()
+    return reason or (sentence[0] if sentence else event.text)[:160].strip()
 
 
 def is_out(timeline: Timeline, participant: Participant, last: int) -> bool:
     """It was a member, and did not come back."""
-    gone = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
-    return gone is not None and gone.at > last - ONE_REBALANCE_MS and gone.returned is None
+    departure = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
+    return departure is not None and departure.at > last - ONE_REBALANCE_MS and departure.returned is None

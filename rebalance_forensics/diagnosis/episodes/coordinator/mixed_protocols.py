@@ -44,8 +44,8 @@ class Mixture(Struct, frozen=True, kw_only=True):
 def mixtures(timeline: Timeline) -> Iterator[Mixture]:
     """Every time that members of the other protocol were turned away."""
     for protocol in ("consumer", "classic"):
-        told = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
-        for run in runs(told, time_of, ONE_REBALANCE_MS):
+        refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
+        for run in runs(refusals, time_of, ONE_REBALANCE_MS):
             yield Mixture(
                 lines=tuple(run),
                 participants=_refused(timeline, run),

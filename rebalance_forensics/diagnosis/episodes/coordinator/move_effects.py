@@ -27,7 +27,7 @@ def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> 
     """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
     if departure.at < move.at - ROUND_TRIP_MS or move.broker == UNNAMED:
         return False
-    if any(f"broker-{one.broker}" == move.broker for one in unreachable_before(timeline, departure)):
+    if any(f"broker-{unreachable.broker}" == move.broker for unreachable in unreachable_before(timeline, departure)):
         return True
     allowed = _allowed_ms(timeline, departure)
     return any(2 * waited >= allowed for waited in _waits(timeline, departure, move))
@@ -71,21 +71,23 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
         begin, end = move.at - ROUND_TRIP_MS, move.until + PROCESS_START_MS
-        asked = timeline.requests.between(begin, end)
+        requests = timeline.requests.between(begin, end)
         found += [
             r
-            for r in asked
+            for r in requests
             if r.why in ("other", "member-rejoined", "leader-rejoined") or knows_no_partition_yet(timeline, r)
         ]
-        gone = timeline.departures.between(begin, end)
-        found += [d for d in gone if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))]
+        departures = timeline.departures.between(begin, end)
+        found += [
+            d for d in departures if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))
+        ]
         later = timeline.departures.since(begin)
         found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
-        came = timeline.arrivals.between(begin, end)
-        found += [a for a in came if not a.first and a.start is None and a.after not in left]
-        held = [d for d in later if held_up(timeline, d, move)]
-        held += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
-        found += with_rebalances(timeline, [*held, *(d.returned for d in held if d.returned is not None)])
+        arrivals = timeline.arrivals.between(begin, end)
+        found += [a for a in arrivals if not a.first and a.start is None and a.after not in left]
+        blocked = [d for d in later if held_up(timeline, d, move)]
+        blocked += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
+        found += with_rebalances(timeline, [*blocked, *(d.returned for d in blocked if d.returned is not None)])
         following = timeline.rebalances.between(begin, end)
         found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
     return tuple(dict.fromkeys(found))

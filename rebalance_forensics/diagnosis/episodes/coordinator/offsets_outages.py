@@ -110,8 +110,8 @@ def _of_offsets(partition: str | None) -> bool:
 
 def _refused_writes(timeline: Timeline) -> list[Event]:
     """Assignments that were not stored; where none is logged, commits or other writes to its partition."""
-    told = timeline.of(AssignmentNotStored, RebalanceStarted)
-    own: list[Event] = [e for e in told if _is_refused(timeline, e)] or _again_and_again(timeline)
+    rebalances = timeline.of(AssignmentNotStored, RebalanceStarted)
+    own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _again_and_again(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
@@ -129,8 +129,8 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     if partition is None:
         return []
     refused = (e for e in timeline.of(ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
-    told: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
-    return told if _lasts(timeline, told) else []
+    writes: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
+    return writes if _lasts(timeline, writes) else []
 
 
 def _has_members(timeline: Timeline, at: int) -> bool:
@@ -138,14 +138,16 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     return isinstance(formed, GenerationStabilized) and formed.member_count != 0
 
 
-def _lasts(timeline: Timeline, told: Sequence[Event]) -> bool:
-    return len(told) >= AGAIN and time_of(told[-1]) - time_of(told[0]) >= 2 * setting_ms(timeline, OFFSETS_WRITE)
+def _lasts(timeline: Timeline, refusals: Sequence[Event]) -> bool:
+    return len(refusals) >= AGAIN and time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(
+        timeline, OFFSETS_WRITE
+    )
 
 
 def refused_commits(timeline: Timeline) -> list[Event]:
     """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
-    told: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
-    return told if _lasts(timeline, told) else []
+    commits: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
+    return commits if _lasts(timeline, commits) else []
 
 
 def _again_and_again(timeline: Timeline) -> list[Event]:
@@ -183,8 +185,8 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
 def _down(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
     down: dict[int | None, list[BrokerStopped]] = {}
-    told: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
-    for event in sorted((e for e in told if time_of(e) <= end), key=time_of):
+    changes: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
+    for event in sorted((e for e in changes if time_of(e) <= end), key=time_of):
         number = event.broker if event.broker is not None else event.speaker.broker
         if isinstance(event, BrokerStopped):
             down.setdefault(number, []).append(event)
@@ -196,9 +198,9 @@ def _down(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
 def _missing(
     timeline: Timeline, shrunk: Sequence[IsrChanged], stopped: Sequence[BrokerStopped], begin: int
 ) -> list[int]:
-    gone = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
+    shrunk_away = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
     down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
-    both = [b for b in gone if b in down] or gone or down
+    both = [b for b in shrunk_away if b in down] or shrunk_away or down
     return both or _most_often_lost(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
 
 

@@ -14,8 +14,8 @@ def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
     begin, end = outage.begin - ROUND_TRIP_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
     facts: list[Fact] = [*timeline.requests.between(begin, end)]
     facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
-    gone = timeline.departures.between(begin, end)
-    return facts + [d for d in gone if d.why not in ("closed", "unsubscribed")]
+    departures = timeline.departures.between(begin, end)
+    return facts + [d for d in departures if d.why not in ("closed", "unsubscribed")]
 
 
 def _refused_since(timeline: Timeline, outage: Outage) -> int:

@@ -22,10 +22,10 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
 
 def told_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
     """The partition as the coordinator prints it with what it says of a group, or as the brokers' settings give it."""
-    said = (e.speaker.offsets_partition for e in events if e.group is not None)
-    told = next((partition for partition in said if partition is not None), None)
+    printed = (e.speaker.offsets_partition for e in events if e.group is not None)
+    partition_printed = next((partition for partition in printed if partition is not None), None)
     number = number_of(settings.get("offsets.topic.num.partitions", ""))
-    return offsets_partition(group, number) if told is None and number else told
+    return offsets_partition(group, number) if partition_printed is None and number else partition_printed
 
 
 def _hash_code(text: str) -> int:

@@ -51,13 +51,13 @@ class Absence:
     """When it came back."""
     vanished: bool = field(init=False)
     """Whether only its absence from the next generation tells that it is gone."""
-    told: tuple[Event, ...] = field(init=False)
-    """The lines that tell of its departures."""
+    departure_lines: tuple[Event, ...] = field(init=False)
+    """The lines of its departures."""
     events: tuple[Event, ...] = field(init=False)
     """The lines that show it, departures first."""
     facts: tuple[Fact, ...] = field(init=False)
     """What belongs to it."""
-    first_told_at: int | None = field(init=False)
+    first_line_at: int | None = field(init=False)
     """When the first of its lines was written."""
 
     def __post_init__(self) -> None:  # noqa: D105
@@ -65,13 +65,13 @@ class Absence:
         self.at = min([d.at for d in departures])
         self.back_at = min([a.at for a in arrivals]) if arrivals else None
         self.vanished = all(d.why == "vanished" for d in departures)
-        self.told = tuple([e for d in departures for e in d.events])
+        self.departure_lines = tuple([e for d in departures for e in d.events])
         stopped = stop.events if stop is not None else ()
         started = start.events[:1] if start is not None else ()
-        self.events = (*self.told, *stopped, *started, *[e for a in arrivals for e in a.events[:2]])
+        self.events = (*self.departure_lines, *stopped, *started, *[e for a in arrivals for e in a.events[:2]])
         self.facts = (*departures, *arrivals) if stop is None else (*departures, *arrivals, stop)
         times = [e.at for e in self.events if e.at is not None]
-        self.first_told_at = min(times) if times else None
+        self.first_line_at = min(times) if times else None
 
     @property
     def only_died(self) -> bool:
@@ -102,12 +102,12 @@ def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
     ends = timeline.cached(_ends_of_lives)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
-            gone = [d for d in group if d.why in wanted]
-            if not gone:
+            departures = [d for d in group if d.why in wanted]
+            if not departures:
                 continue
             until = groups[index + 1][0].at if index + 1 < len(groups) else None
             before = groups[index - 1][-1].at if index else None
-            found.append(_away(timeline, participant, gone, before, until))
+            found.append(_away(timeline, participant, departures, before, until))
     return sorted(found, key=lambda a: (a.at, a.participant.name))
 
 
@@ -134,8 +134,10 @@ def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure
     for departure in group[1:]:
         came = timeline.arrivals.of(departure.participant).between(parts[-1][0].at + 1, departure.at)
         began = timeline.starts.of(departure.participant).last(departure.at)
-        mine = [a for a in came if a.member == departure.member]
-        if mine and (len(came) >= len(parts[-1]) or (began is not None and parts[-1][-1].at < began.at <= mine[0].at)):
+        returns = [a for a in came if a.member == departure.member]
+        if returns and (
+            len(came) >= len(parts[-1]) or (began is not None and parts[-1][-1].at < began.at <= returns[0].at)
+        ):
             parts.append([])
         parts[-1].append(departure)
     return parts
@@ -146,17 +148,17 @@ def _away(
 ) -> Absence:
     """The absence that some departures begin; the one before it ended by `before`, the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
-    gone = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
+    departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     came_at = timeline.cached(_first_arrivals)
-    joined = min((came_at[m] for m in gone if m in came_at), default=0)
+    joined = min((came_at[m] for m in departed_at if m in came_at), default=0)
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _went_on(timeline, participant, stop, begin)):
         stop = None
-    if stop is None or _of_other_threads(timeline, stop, gone):
+    if stop is None or _of_other_threads(timeline, stop, departed_at):
         ended = _end_of_threads(timeline, participant, begin, group)
         stop = stop if stop is not None and ended is not None else ended
-    back = _return_of(timeline, participant, group, gone, before, until, joined)
+    back = _return_of(timeline, participant, group, departed_at, before, until, joined)
     if start is not None and any(a.at < start.at - ROUND_TRIP_MS for a in back):
         start = None  # it was back before, and that process is of a later life
     return Absence(
@@ -177,7 +179,7 @@ def _return_of(
     timeline: Timeline,
     participant: Participant,
     group: Sequence[Departure],
-    gone: Mapping[str | None, int],
+    departed_at: Mapping[str | None, int],
     before: int | None,
     until: int | None,
     joined: int,
@@ -186,9 +188,9 @@ def _return_of(
     begin = min(d.at for d in group)
     arrivals = timeline.arrivals.of(participant)
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
-    late = [a for a in came if a.at >= gone.get(a.member, a.at)]
+    late = [a for a in came if a.at >= departed_at.get(a.member, a.at)]
     early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
-    early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= gone.get(a.member, a.at)]
+    early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= departed_at.get(a.member, a.at)]
     early = [a for a in early if (a.start is None or a.start.at > joined) and not _same_life(a, group)]
     return early + late
 
@@ -204,19 +206,19 @@ def _end_of_threads(
         assert isinstance(event, StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
-    gone = _threads_of(timeline, (d.member for d in group))
-    told = [e for thread in sorted(t or "" for t in gone) for e in ended.get(thread, ())]
-    if None in gone or not all(ended.get(thread) for thread in gone):
+    threads = _threads_of(timeline, (d.member for d in group))
+    lines = [e for thread in sorted(t or "" for t in threads) for e in ended.get(thread, ())]
+    if None in threads or not all(ended.get(thread) for thread in threads):
         return None
-    return Stop(participant, min(e.at or 0 for e in told), tuple(told), id=f"stop-at-{group[0].id}")
+    return Stop(participant, min(e.at or 0 for e in lines), tuple(lines), id=f"stop-at-{group[0].id}")
 
 
-def _of_other_threads(timeline: Timeline, stop: Stop, gone: Iterable[str | None]) -> bool:
+def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | None]) -> bool:
     """Whether only the clients of other stream threads closed then, as those of one that is replaced do."""
     if not only_threads_closed(stop):
         return False
     closed = {streams_thread(e.speaker.client_id or "") or e.speaker.thread for e in stop.events}
-    fell = _threads_of(timeline, gone)
+    fell = _threads_of(timeline, members)
     return None not in closed | fell and not closed & fell
 
 
@@ -245,8 +247,8 @@ def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
 def _went_on(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
     """Whether the participant was a working member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
-    said = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
-    return said.any_between(after + ROUND_TRIP_MS + 1, until - 1)
+    lines = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    return lines.any_between(after + ROUND_TRIP_MS + 1, until - 1)
 
 
 def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:

@@ -25,18 +25,20 @@ def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
         if not listed:
             continue
         ungrouped = [listed.last(times[0] - 1), *[listed.first(at + 1) for at in (times[-1], *times[:-1])]]
-        told = tuple([event for event in ungrouped if event is not None])
-        if told:
-            return told
+        generations = tuple([event for event in ungrouped if event is not None])
+        if generations:
+            return generations
     return ()
 
 
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last line before its absence that gives the group.instance.id of its member."""
-    gone = {departure.member for departure in absence.departures}
-    told = timeline.cached(_by_instance)
-    before = [e for i in absence.participant.instance_ids if (e := told.get(i, TimeIndex()).last(absence.at - 1))]
-    tied = [e for e in before if getattr(e, "member", None) in gone]
+    members = {departure.member for departure in absence.departures}
+    lines_by_instance = timeline.cached(_by_instance)
+    before = [
+        e for i in absence.participant.instance_ids if (e := lines_by_instance.get(i, TimeIndex()).last(absence.at - 1))
+    ]
+    tied = [e for e in before if getattr(e, "member", None) in members]
     return tuple((tied or before)[:1])
 
 
@@ -46,7 +48,7 @@ def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
         instance = getattr(event, "instance_id", None)
         if instance and event.at is not None:
             found[instance].append(event)
-    return {instance: TimeIndex(told, time_of) for instance, told in found.items()}
+    return {instance: TimeIndex(lines, time_of) for instance, lines in found.items()}
 
 
 def subscriptions_around(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:

@@ -39,10 +39,10 @@ def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
     return list(found.values())
 
 
-def _both(one: Absence, other: Absence) -> Absence:
-    departures = sorted({d.id: d for d in (*one.departures, *other.departures)}.values(), key=lambda d: d.at)
-    arrivals = sorted({a.id: a for a in (*one.arrivals, *other.arrivals)}.values(), key=lambda a: a.at)
-    return Absence(one.participant, departures, arrivals, one.start or other.start, one.stop)
+def _both(absence: Absence, other: Absence) -> Absence:
+    departures = sorted({d.id: d for d in (*absence.departures, *other.departures)}.values(), key=lambda d: d.at)
+    arrivals = sorted({a.id: a for a in (*absence.arrivals, *other.arrivals)}.values(), key=lambda a: a.at)
+    return Absence(absence.participant, departures, arrivals, absence.start or other.start, absence.stop)
 
 
 def left_without_client_log(timeline: Timeline, away: Sequence[Absence]) -> bool:
@@ -86,9 +86,9 @@ def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
         return False
     if absence.stop is not None:
         return True
-    gone = absence.start is None and absence.back_at is None
+    never_returned = absence.start is None and absence.back_at is None
     alive = timeline.events_from(absence.participant, Event).first(absence.at + 1) is not None
-    unheard = all(d.why == "vanished" for d in absence.departures) and not logs_leave_group(
+    leaves_no_line = all(d.why == "vanished" for d in absence.departures) and not logs_leave_group(
         timeline, absence.participant
     )
-    return gone and not alive and unheard and bool(exception_before(timeline, absence))
+    return never_returned and not alive and leaves_no_line and bool(exception_before(timeline, absence))

@@ -68,14 +68,14 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 def memberships_over(timeline: Timeline) -> Losses:
     """Who was told that it is no longer a member, or that the group has gone on without it."""
-    told = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_REFUSED)
-    return _by_speaker(timeline, [e for e in told if _is_over(e)])
+    events = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_REFUSED)
+    return _by_speaker(timeline, [e for e in events if _is_over(e)])
 
 
 def fatal_answers(timeline: Timeline) -> Losses:
     """Members whose client gave up on an answer of the coordinator: the same request would fail again."""
-    told = timeline.own.of_type(ExceptionLogged, *_ANSWERED)
-    return _by_speaker(timeline, [e for e in told if _is_fatal(e)])
+    events = timeline.own.of_type(ExceptionLogged, *_ANSWERED)
+    return _by_speaker(timeline, [e for e in events if _is_fatal(e)])
 
 
 def thrown_answer(event: Event) -> tuple[str, str] | None:
@@ -86,8 +86,8 @@ def thrown_answer(event: Event) -> tuple[str, str] | None:
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
     """Connect workers that rejoined, or as leaders made the others rejoin, for configuration they had not read yet."""
-    told = timeline.own.of_type(ConfigOffsetBehind)
-    return _by_speaker(timeline, [e for e in told if isinstance(e, ConfigOffsetBehind) and (e.failed or e.leading)])
+    events = timeline.own.of_type(ConfigOffsetBehind)
+    return _by_speaker(timeline, [e for e in events if isinstance(e, ConfigOffsetBehind) and (e.failed or e.leading)])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
@@ -109,11 +109,11 @@ def left_without_coordinator(timeline: Timeline) -> Losses:
             troubled.setdefault(speaker, []).append(event)
     detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED}
     return {
-        speaker: told
-        for speaker, told in troubled.items()
+        speaker: lines
+        for speaker, lines in troubled.items()
         if speaker in detailed
-        and any(isinstance(e, CoordinatorLost) for e in told)
-        and time_of(told[-1]) - time_of(told[0]) > HEARTBEAT_MS
+        and any(isinstance(e, CoordinatorLost) for e in lines)
+        and time_of(lines[-1]) - time_of(lines[0]) > HEARTBEAT_MS
     }
 
 
@@ -128,8 +128,8 @@ def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]
 
 def failed_connections(timeline: Timeline) -> Losses:
     """Connections to a coordinator that could not even be made, which is more than one that broke (NetworkClient)."""
-    told = timeline.own.of_type(NodeDisconnected)
-    return _by_speaker(timeline, [e for e in told if e.cause == "could not be established" and e.node is not None])
+    events = timeline.own.of_type(NodeDisconnected)
+    return _by_speaker(timeline, [e for e in events if e.cause == "could not be established" and e.node is not None])
 
 
 def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:

@@ -16,6 +16,6 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     if not deaths:
         return None
     begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
-    told = deaths.between(begin, absence.at + ROUND_TRIP_MS)
-    mine = [e for e in told if absence.participant in dead_at(timeline.participants, e)]
-    return mine[-1] if mine else None
+    near = deaths.between(begin, absence.at + ROUND_TRIP_MS)
+    own_deaths = [e for e in near if absence.participant in dead_at(timeline.participants, e)]
+    return own_deaths[-1] if own_deaths else None

@@ -65,8 +65,8 @@ def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: b
 
     So they may where Sarama's log ends before its session, unless it is known which generation that was.
     """
-    told = timeline.of(JoinReported).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
-    leaders = {e.leader for e in told if e.leader or not is_numbered}
+    reports = timeline.of(JoinReported).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
+    leaders = {e.leader for e in reports if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
@@ -74,8 +74,8 @@ def existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
     ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
-    told = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
-    return any(participant is not None and participant not in came for participant in told)
+    speakers = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
+    return any(participant is not None and participant not in came for participant in speakers)
 
 
 def reached_at(timeline: Timeline, generation: Generation) -> int:
@@ -128,8 +128,8 @@ def _latest_reached(timeline: Timeline) -> list[int]:
 def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
     """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
     times = ((reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
-    told = sorted((at, place) for at, place in times if at > 0)
-    return [at for at, _ in told], [*accumulate((place for _, place in told), max)]
+    reached = sorted((at, place) for at, place in times if at > 0)
+    return [at for at, _ in reached], [*accumulate((place for _, place in reached), max)]
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -183,10 +183,10 @@ def _one_after_another(timeline: Timeline) -> list[list[Arrival]]:
     return found
 
 
-def _took_in(rebalance: Rebalance, one: int, other: int) -> bool:
+def _took_in(rebalance: Rebalance, earlier: int, later: int) -> bool:
     """Whether it stood open from one arrival to the other."""
     until = rebalance.stabilized_at
-    return until is not None and rebalance.started_at - AT_ONCE_MS <= one and other <= until
+    return until is not None and rebalance.started_at - AT_ONCE_MS <= earlier and later <= until
 
 
 def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
@@ -293,12 +293,12 @@ def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     if not timeline.departures:
         return []
     static = [a for a in losses(timeline) if is_static(timeline, a) and not _ran_on(timeline, a)]
-    unheard = {id(a) for a in static if a.stop is None}
-    gone = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
-    ends = (_end_of(run) for run in runs(gone, lambda a: a.at, one_shutdown_ms(timeline)))
+    without_stop = {id(a) for a in static if a.stop is None}
+    absences = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
+    ends = (_end_of(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
-    return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in unheard for a in g)]
+    return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in without_stop for a in g)]
 
 
 def _ran_on(timeline: Timeline, away: Absence) -> bool:
@@ -380,16 +380,16 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     until = again.at if again is not None else None
     if with_members(timeline).any_between(last + TICK_MS, until or timeline.last):
         return False
-    gone = {a.participant for a in group}
+    departed = {a.participant for a in group}
     end = until or timeline.last
-    if timeline.coverage.is_excerpt and not states_full_membership(timeline, group[0].at, end, len(gone)):
+    if timeline.coverage.is_excerpt and not states_full_membership(timeline, group[0].at, end, len(departed)):
         return False
     reached = last_generation(timeline, last)
     if reached is not None and leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():
-        if participant in gone:
+        if participant in departed:
             continue
         came = timeline.arrivals.of(participant).last(last)
         went = timeline.departures.of(participant).last(last + ROUND_TRIP_MS)
@@ -405,7 +405,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
             return False
         if went is not None and came is not None and came.at > went.at:
             return False
-    return bool(gone)
+    return bool(departed)
 
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
@@ -447,8 +447,8 @@ def left_nobody(timeline: Timeline, away: Absence) -> bool:
 
 def _all_gone_at(timeline: Timeline) -> int | None:
     """When the last of all members left for good; None where somebody never did."""
-    gone = [gone_for_good(timeline, participant) for participant in timeline.members()]
-    return max((went.at for went in gone if went is not None), default=0) if all(gone) else None
+    departures = [gone_for_good(timeline, participant) for participant in timeline.members()]
+    return max((went.at for went in departures if went is not None), default=0) if all(departures) else None
 
 
 def gone_for_good(timeline: Timeline, participant: Participant) -> Departure | None:

@@ -55,42 +55,46 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
     return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]
 
 
-def _of_the_only_one_to_go(timeline: Timeline, one: Participant, begin: int, until: int) -> list[Event]:
+def _of_the_only_one_to_go(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
     """Errors in a file that several consumers share, where no line of the layout names a thread.
 
     They are those of the consumer that closes at that moment, provided that no other of the file does.
     """
     since = begin - HEARTBEAT_MS
-    told = timeline.of(ExceptionLogged).between(since, until)
-    told = [e for e in told if e.speaker.thread is None and e.speaker.client_id is None]
-    return [e for e in told if _alone_goes(timeline, one, timeline.participants.at_place(e), since, until)]
+    exceptions = timeline.of(ExceptionLogged).between(since, until)
+    exceptions = [e for e in exceptions if e.speaker.thread is None and e.speaker.client_id is None]
+    return [
+        e for e in exceptions if _alone_goes(timeline, participant, timeline.participants.at_place(e), since, until)
+    ]
 
 
-def _alone_goes(timeline: Timeline, one: Participant, here: Sequence[Participant], since: int, until: int) -> bool:
-    if one.kind != "client" or one not in here:
+def _alone_goes(
+    timeline: Timeline, participant: Participant, neighbors: Sequence[Participant], since: int, until: int
+) -> bool:
+    if participant.kind != "client" or participant not in neighbors:
         return False
-    gone = {d.participant for d in timeline.departures.between(since, until)}
-    return gone.intersection(here) == {one}
+    departed = {d.participant for d in timeline.departures.between(since, until)}
+    return departed.intersection(neighbors) == {participant}
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
     """The exceptions of one member: those of others that write to the same file are theirs."""
-    told = timeline.of(*_THROWN).between(begin, end)
-    return [e for e in told if participant is None or participant in throwers(timeline, e)]
+    exceptions = timeline.of(*_THROWN).between(begin, end)
+    return [e for e in exceptions if participant is None or participant in throwers(timeline, e)]
 
 
 def throwers(timeline: Timeline, event: Event) -> Sequence[Participant]:
     """Whose exception it may be: the member that it names or on whose thread it was logged, else the only one there."""
-    here = timeline.participants.at_place(event)
-    here = [a for a in here if event.speaker.file in a.files] or here
-    if here and here[0].kind != "client":
-        return here  # every thread of a process belongs to its instance or worker
+    neighbors = timeline.participants.at_place(event)
+    neighbors = [a for a in neighbors if event.speaker.file in a.files] or neighbors
+    if neighbors and neighbors[0].kind != "client":
+        return neighbors  # every thread of a process belongs to its instance or worker
     if event.speaker.client_id is not None:
-        return [a for a in here if event.speaker.client_id in a.client_ids]
+        return [a for a in neighbors if event.speaker.client_id in a.client_ids]
     owners = timeline.cached(_owners_of_threads).get((event.speaker.file, event.speaker.thread))
     if owners is not None:
-        return [a for a in here if a in owners]
-    return here if len(here) == 1 else []
+        return [a for a in neighbors if a in owners]
+    return neighbors if len(neighbors) == 1 else []
 
 
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
@@ -100,9 +104,9 @@ def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], froze
         speaker = event.speaker
         if speaker.client_id is None or speaker.thread is None:
             continue
-        mine = found[speaker.file, speaker.thread]
+        owners = found[speaker.file, speaker.thread]
         if (participant := timeline.participants.of_speaker(event)) is not None:
-            mine.add(participant)
+            owners.add(participant)
     return {thread: frozenset(participants) for thread, participants in found.items()}
 
 

@@ -43,19 +43,21 @@ def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
 
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
-    unheard = (
+    candidates = (
         away
         for away in absences(timeline, ("expelled",))
         if not _is_coordinator_heard(timeline, away, interval) and not unassigned_when_lost(timeline, away)
     )
-    together = runs((away for away in unheard if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval)
+    together = runs(
+        (away for away in candidates if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval
+    )
     return [group for group in together if _of_several_processes(group)]
 
 
 def expulsion_told(absence: Absence) -> tuple[Event, ...]:
     """The answers to the heartbeats of a Java client that say that it is no member."""
-    told = (e for e in absence.told if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
-    return tuple(e for e in told if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+    refusals = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
+    return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
 
 
 def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -66,12 +68,12 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
     """
     if any(d.why != "expelled" for d in absence.departures):
         return ()
-    if all(isinstance(e, SyncFailed) for e in absence.told):
-        return absence.told
+    if all(isinstance(e, SyncFailed) for e in absence.departure_lines):
+        return absence.departure_lines
     answered = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
     if not isinstance(answered, JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
         return ()
-    return (answered, *absence.told)
+    return (answered, *absence.departure_lines)
 
 
 def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -85,11 +87,11 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
         return ()
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
         return ()
-    told = timeline.events_from(absence.participant, Event)
-    since = next((time_of(e) for e in told if not isinstance(e, _NOTICED_LATE)), absence.at)
-    first = absence.told[0]
+    lines = timeline.events_from(absence.participant, Event)
+    since = next((time_of(e) for e in lines if not isinstance(e, _NOTICED_LATE)), absence.at)
+    first = absence.departure_lines[0]
     late = was_refused(first) or isinstance(first, OwnershipGivenUp)
-    return absence.told[:OWN_LINES] if late and since >= time_of(first) else ()
+    return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
 
 
 def _is_coordinator_heard(timeline: Timeline, absence: Absence, interval: int) -> bool:

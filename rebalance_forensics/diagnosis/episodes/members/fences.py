@@ -65,8 +65,8 @@ class Fence:
         """Whether more than the fenced member's word stands behind it: its coordinator's, or the other member's."""
         if self.refused:
             return self.holder_ran
-        told = any(isinstance(e, StaticMemberFenced) for e in self.events)
-        return told or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
+        logged_by_coordinator = any(isinstance(e, StaticMemberFenced) for e in self.events)
+        return logged_by_coordinator or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
 
     @property
     def once(self) -> bool:
@@ -85,8 +85,8 @@ def fences(timeline: Timeline) -> list[Fence]:
     """Every instance id of which one member fenced another, by name."""
     found: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
-    told = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
-    for event in [e for e in told if not isinstance(e, _ONCE_MORE)] or told:
+    lines = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
+    for event in [e for e in lines if not isinstance(e, _ONCE_MORE)] or lines:
         instance = _instance(event)
         if instance is not None:
             found.setdefault(instance, Fence(instance, _users(timeline, instance))).events.append(event)
@@ -120,8 +120,8 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
 def _holder_died(timeline: Timeline, fence: Fence) -> bool:
     """Under KIP-848 a member that dies holds its id until its session expires: its own successor is refused."""
     until = fence.end + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
-    gone = timeline.departures.between(fence.begin, until)
-    return any(d.why == "session-expired" and d.participant in fence.participants for d in gone)
+    departures = timeline.departures.between(fence.begin, until)
+    return any(d.why == "session-expired" and d.participant in fence.participants for d in departures)
 
 
 def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
@@ -156,8 +156,8 @@ def _instance(event: Event) -> str | None:
     match event:
         case StaticMemberFenced(instance_id=i, member=m, current_member=c):
             return i or _name(m) or _name(c)
-    told: str | None = getattr(event, "instance_id", None)
-    return told or event.speaker.instance_id
+    instance: str | None = getattr(event, "instance_id", None)
+    return instance or event.speaker.instance_id
 
 
 def _name(member: str | None) -> str | None:
@@ -173,16 +173,16 @@ def _speaker(timeline: Timeline, event: Event) -> Participant | None:
     participant = timeline.participants.of_speaker(event)
     if participant is not None or not isinstance(event, ExceptionLogged):
         return participant
-    here = [a for a in timeline.participants.at_place(event) if a.has_log]
-    return here[0] if len(here) == 1 else None
+    neighbors = [a for a in timeline.participants.at_place(event) if a.has_log]
+    return neighbors[0] if len(neighbors) == 1 else None
 
 
 def users_of_the_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
     """The instance id, with everybody that used it; without an id those that were fenced."""
-    told = culprits_of(timeline, fence.participants, as_instance=True)
+    culprits = culprits_of(timeline, fence.participants, as_instance=True)
     if fence.instance is None:
-        return told
-    names = {n for c in told for n in (c.name, *c.names)} - {fence.instance}
+        return culprits
+    names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
     return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
 
 

@@ -26,7 +26,7 @@ def losses(timeline: Timeline) -> list[Absence]:
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
     """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
-    first, earliest = absence.first_told_at, absence.at - session_timeout_ms(timeline)
+    first, earliest = absence.first_line_at, absence.at - session_timeout_ms(timeline)
     for event in own:
         if event.at is not None and (first is None or event.at < first):
             first = event.at
@@ -35,9 +35,9 @@ def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> 
 
 def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last that its own log shows before a start, a shutdown or its end."""
-    told = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
-    if told or not absence.participant.has_log:
-        return tuple(told)
+    lines = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
+    if lines or not absence.participant.has_log:
+        return tuple(lines)
     before = timeline.events_from(absence.participant, Event).last(absence.at)
     return (before,) if before is not None and before.at else ()
 
@@ -58,14 +58,14 @@ def is_static(timeline: Timeline, absence: Absence) -> bool:
 
 def _all_static(timeline: Timeline, at: int) -> bool:
     """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
-    told = timeline.cached(_counted)
-    nearest = told.last(at) or told.first(at)
+    counts = timeline.cached(_counted)
+    nearest = counts.last(at) or counts.first(at)
     return nearest is not None and nearest.static_count == nearest.member_count
 
 
 def _counted(timeline: Timeline) -> TimeIndex[AssignmentReceived]:
-    told = timeline.of(AssignmentReceived)
-    return TimeIndex((e for e in told if e.member_count and e.static_count is not None), time_of)
+    assignments = timeline.of(AssignmentReceived)
+    return TimeIndex((e for e in assignments if e.member_count and e.static_count is not None), time_of)
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
@@ -101,7 +101,7 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     end = timeline.coverage.ends(absence.participant)
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
-    others = (one for one in timeline.members() if one is not absence.participant)
-    ends = ((one, timeline.coverage.ends(one)) for one in others)
-    early = [one for one, closed in ends if closed is not None and closed < absence.at]
-    return any(not timeline.departures.of(one) for one in early)
+    others = (member for member in timeline.members() if member is not absence.participant)
+    ends = ((member, timeline.coverage.ends(member)) for member in others)
+    early = [member for member, closed in ends if closed is not None and closed < absence.at]
+    return any(not timeline.departures.of(member) for member in early)

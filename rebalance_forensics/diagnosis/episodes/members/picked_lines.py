@@ -39,12 +39,12 @@ def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
     return "Empty" in states or "Dead" in states
 
 
-def states_full_membership(timeline: Timeline, begin: int, until: int, gone: int) -> bool:
+def states_full_membership(timeline: Timeline, begin: int, until: int, departed: int) -> bool:
     """Whether a line says that so many were all members: that nobody is left, or how many there were."""
     if timeline.of(GroupEmptied).any_between(begin, until):
         return True
     counted = timeline.of(GenerationStabilized).last(begin)
-    return counted is not None and (counted.member_count or gone + 1) <= gone
+    return counted is not None and (counted.member_count or departed + 1) <= departed
 
 
 def joins_stable_group(timeline: Timeline, at: int) -> bool:

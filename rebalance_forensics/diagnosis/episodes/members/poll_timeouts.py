@@ -46,8 +46,10 @@ class PollTimeouts(Struct, frozen=True):
     @property
     def lines(self) -> tuple[Event, ...]:
         """The lines of the absences; those in which a client names its poll timeout come first."""
-        told = [e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)]
-        return distinct_events([*told, *(e for a in self.absences for e in a.events)])
+        expiries = [
+            e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
+        ]
+        return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
 
     @property
     def away_ms(self) -> int:
@@ -60,10 +62,10 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     silent = [
         a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
     ]
-    told = absences(timeline, ("poll-timeout",))
+    logged = absences(timeline, ("poll-timeout",))
     # Who waited for a broker is not slow like those whose loops took too long before.
-    waited = [a for a in told if any(unreachable_before(timeline, d) for d in a.departures)]
-    for alike in (waited, [a for a in told if a not in waited]):
+    waited = [a for a in logged if any(unreachable_before(timeline, d) for d in a.departures)]
+    for alike in (waited, [a for a in logged if a not in waited]):
         for group in runs(alike, lambda a: a.at, ONE_SCALING_MS):
             yield PollTimeouts(tuple(group), "poll-timeout", _limit_ms(timeline, group))
     for group in runs(silent, lambda a: a.at, ONE_SCALING_MS):
@@ -107,7 +109,9 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
     """max.poll.interval.ms of these members; a Connect worker's rebalance timeout is another setting."""
-    return shown_poll_ms(timeline, [e for away in group if away.participant.kind != "worker" for e in away.told])
+    return shown_poll_ms(
+        timeline, [e for away in group if away.participant.kind != "worker" for e in away.departure_lines]
+    )
 
 
 def _another_process(timeline: Timeline, away: Absence) -> bool:

@@ -68,9 +68,10 @@ def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def _has_grown(timeline: Timeline, participant: Participant) -> bool:
     """Some successor has a number that had not gone before; slow threads come back under those they had."""
-    born, gone = initial_arrivals(timeline), timeline.departures.of(participant)
+    born, departures = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
-        a.id not in born and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in gone.between(0, a.at))
+        a.id not in born
+        and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in departures.between(0, a.at))
         for a in timeline.arrivals.of(participant)
     )
 
@@ -94,16 +95,18 @@ def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bo
     """Another thread comes for it while the process lives on; of a process that restarts all go before any comes."""
     if not _other_thread(timeline, heir, departure):
         return False
-    mine = timeline.departures.of(departure.participant)
-    if any(d is not departure for d in mine.between(departure.at, heir.at)):
+    departures = timeline.departures.of(departure.participant)
+    if any(d is not departure for d in departures.between(departure.at, heir.at)):
         return False
     came = {a.member for a in timeline.arrivals.of(departure.participant).between(0, departure.at)}
-    return heir.at <= departure.at + HEARTBEAT_MS or bool(came - {d.member for d in mine.between(0, departure.at)})
+    return heir.at <= departure.at + HEARTBEAT_MS or bool(
+        came - {d.member for d in departures.between(0, departure.at)}
+    )
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
-    came, gone = _thread_of(timeline, arrival), _thread_of(timeline, departure)
-    return came is not None and gone is not None and came != gone
+    came, former = _thread_of(timeline, arrival), _thread_of(timeline, departure)
+    return came is not None and former is not None and came != former
 
 
 def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
@@ -118,41 +121,47 @@ def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[E
         if name is not None and not (isinstance(event, ThreadAdded) and not event.replacing):
             ended[name] = time_of(event)
     reach = session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
-    gone = [d for d in timeline.departures.of(participant) if d.why == "session-expired"]
-    return [d for d in gone if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
+    expired = [d for d in timeline.departures.of(participant) if d.why == "session-expired"]
+    return [d for d in expired if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
 
 
 class ReplacedThreads(Struct, frozen=True):
     """An instance whose threads were replaced: the lines that show it, and how they do."""
 
     participant: Participant
-    told: tuple[Event, ...]
+    lines: tuple[Event, ...]
     shown: Literal["handler", "successor", "swapped"]
 
     @property
     def times(self) -> TimeIndex[int]:
         """When threads were replaced."""
-        return TimeIndex([time_of(e) for e in self.told], at=int)
+        return TimeIndex([time_of(e) for e in self.lines], at=int)
 
     @property
     def count(self) -> int:
         """How many were replaced."""
-        return sum(not isinstance(e, ThreadRemoved) for e in self.told)
+        return sum(not isinstance(e, ThreadRemoved) for e in self.lines)
 
 
 def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
     """Instances whose handler replaced a thread that died, each once, by what shows it best."""
-    told: dict[Participant, list[Event]] = {}
+    by_handler: dict[Participant, list[Event]] = {}
     for event in timeline.of(ThreadAdded, ThreadFailed):
         participant = timeline.participants.of_speaker(event)
         if _is_told(event) and participant is not None:
-            told.setdefault(participant, []).append(event)
-    yield from (ReplacedThreads(who, tuple(events), "handler") for who, events in told.items())
-    wordless = {who: events for who, events in replaced_by_its_handler(timeline).items() if who not in told}
-    yield from (ReplacedThreads(who, tuple(events), "successor") for who, events in wordless.items())
-    for who, events in swapped(timeline).items():
-        if who not in told and who not in wordless:
-            yield ReplacedThreads(who, tuple(events), "swapped")
+            by_handler.setdefault(participant, []).append(event)
+    yield from (ReplacedThreads(participant, tuple(events), "handler") for participant, events in by_handler.items())
+    by_successor = {
+        participant: events
+        for participant, events in replaced_by_its_handler(timeline).items()
+        if participant not in by_handler
+    }
+    yield from (
+        ReplacedThreads(participant, tuple(events), "successor") for participant, events in by_successor.items()
+    )
+    for participant, events in swapped(timeline).items():
+        if participant not in by_handler and participant not in by_successor:
+            yield ReplacedThreads(participant, tuple(events), "swapped")
 
 
 def _is_told(event: Event) -> bool:
@@ -168,12 +177,12 @@ def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact
     born = initial_arrivals(timeline)
     moves = [m for m in moves if m.id not in born]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - PROCESS_START_MS, m.at + PROCESS_START_MS)]
-    return facts + [d for d in expiries_of(timeline, participant, replaced.told) if d not in facts]
+    return facts + [d for d in expiries_of(timeline, participant, replaced.lines) if d not in facts]
 
 
 def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Rebalance]:
     """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
-    failed = {e.thread or e.speaker.thread for e in replaced.told if isinstance(e, ThreadFailed)} - {None}
+    failed = {e.thread or e.speaker.thread for e in replaced.lines if isinstance(e, ThreadFailed)} - {None}
     ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
     return [r for r in timeline.rebalances if any(at <= r.started_at <= at + PROCESS_START_MS for at in ended)]
 
@@ -182,12 +191,12 @@ def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Seque
     """What was thrown first, the lines about the threads, what else was thrown, and how threads went and came."""
     errors = _thrown_before(timeline, replaced)
     effects = [e for move in moves for e in getattr(move, "events", [])[:2]]
-    return [*errors[:3], *replaced.told, *errors[3:], *effects]
+    return [*errors[:3], *replaced.lines, *errors[3:], *effects]
 
 
 def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
     """The exception that the threads died of; None where no line names it, or not always the same."""
-    thrown = (*replaced.told, *_thrown_before(timeline, replaced))
+    thrown = (*replaced.lines, *_thrown_before(timeline, replaced))
     names = {getattr(event, "exception", None) for event in thrown} - {None}
     return names.pop() if len(names) == 1 else None
 

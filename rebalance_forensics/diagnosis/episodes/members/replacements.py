@@ -32,26 +32,26 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)
     taken: dict[int, Arrival] = {}
-    gone = _gone(timeline, {id(r.away) for r in known})
-    for away in gone:
+    absences = _gone(timeline, {id(r.away) for r in known})
+    for away in absences:
         near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
-        one = next((a for a in near if _may_succeed(timeline, a, away.participant, away.at)), None)
-        if one is not None:
-            taken[id(away)] = one
-            used |= {a.id for a in newcomers.of(one.participant)}
-    left = [away for away in gone if id(away) not in taken]
+        newcomer = next((a for a in near if _may_succeed(timeline, a, away.participant, away.at)), None)
+        if newcomer is not None:
+            taken[id(away)] = newcomer
+            used |= {a.id for a in newcomers.of(newcomer.participant)}
+    left = [away for away in absences if id(away) not in taken]
     taken |= _by_turns(timeline, left, [a for a in newcomers if a.id not in used])
-    pairs = ((away, taken[id(away)]) for away in gone if id(away) in taken)
+    pairs = ((away, taken[id(away)]) for away in absences if id(away) in taken)
     return [Restart(away, away.participant, came.at, tuple(newcomers.of(came.participant))) for away, came in pairs]
 
 
-def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> dict[int, Arrival]:
+def _by_turns(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
     """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
-    first = {a.participant: a for a in reversed(came)}
-    moves: list[Absence | Arrival] = [*gone, *first.values()]
+    first = {a.participant: a for a in reversed(arrivals)}
+    moves: list[Absence | Arrival] = [*absences, *first.values()]
     found: dict[int, Arrival] = {}
     waiting: Absence | Arrival | None = None
-    for move in sorted(moves, key=lambda one: one.at):
+    for move in sorted(moves, key=lambda move: move.at):
         if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
             waiting = move
             continue
@@ -66,18 +66,18 @@ def _by_turns(timeline: Timeline, gone: list[Absence], came: list[Arrival]) -> d
 
 def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
-    gone = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
-    return sorted((a for a in gone.values() if id(a) not in restarted), key=lambda a: a.at)
+    absences = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
+    return sorted((a for a in absences.values() if id(a) not in restarted), key=lambda a: a.at)
 
 
-def _may_succeed(timeline: Timeline, newcomer: Arrival, gone: Participant, at: int) -> bool:
+def _may_succeed(timeline: Timeline, newcomer: Arrival, former: Participant, at: int) -> bool:
     """Another one of the same deployment that came later than the one that goes did itself, and is still in."""
-    own = timeline.arrivals.of(gone).first(0)
-    if newcomer.participant is gone or (own is not None and own.at >= newcomer.at):
+    own = timeline.arrivals.of(former).first(0)
+    if newcomer.participant is former or (own is not None and own.at >= newcomer.at):
         return False
     if has_left_by(timeline, newcomer, at):
         return False
-    old, new = deployment_of(gone.name), deployment_of(newcomer.participant.name)
+    old, new = deployment_of(former.name), deployment_of(newcomer.participant.name)
     return old is None or new is None or old == new
 
 

@@ -54,7 +54,7 @@ class RestartWalk(Struct, frozen=True):
         return max(times) - (min(times) if self.new_names else self.restarts[0].away.at)
 
     @property
-    def unheard(self) -> bool:
+    def mostly_expired(self) -> bool:
         """Whether expired sessions alone tell of most of it: a member that was paused or cut off does the same."""
         return 2 * sum(_expired_unheard(r.away) for r in self.restarts) > len(self.restarts)
 
@@ -189,11 +189,11 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
 
     One that kills them gets round to everybody all the same.
     """
-    one = absence.participant
+    participant = absence.participant
     silent = all(d.why == "session-expired" for d in absence.departures)
     if _fell_silent(absence) and not silent:
-        silent = absence.start is not None and logs_leave_group(timeline, one)
-    return one.has_log and absence.stop is None and silent
+        silent = absence.start is not None and logs_leave_group(timeline, participant)
+    return participant.has_log and absence.stop is None and silent
 
 
 def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:

@@ -69,9 +69,9 @@ def _restarts(timeline: Timeline) -> list[Restart]:
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
     anonymous = TimeIndex(a for a in newcomers if _is_anonymous(a))
     known = {id(r.away) for r in found}
-    unheard = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
-    silent = {id(a) for a in unheard}
-    for away in [*downs, *(a for a in unheard if not process_lived(timeline, a))]:
+    expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
+    silent = {id(a) for a in expired}
+    for away in [*downs, *(a for a in expired if not process_lived(timeline, a))]:
         if id(away) in known:
             continue
         since = away.at - _silence_ms(timeline) if id(away) in silent else 0
@@ -81,9 +81,9 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         others = (a for a in near if a.participant is not away.participant)
         taken = next((a for a in others if not has_left_by(timeline, a, away.at)), None)
         if taken is not None:
-            mine = tuple(newcomers.of(taken.participant))
-            used |= {a.id for a in mine}
-            found.append(Restart(away, away.participant, taken.at, mine))
+            arrivals = tuple(newcomers.of(taken.participant))
+            used |= {a.id for a in arrivals}
+            found.append(Restart(away, away.participant, taken.at, arrivals))
     return sorted(found, key=lambda r: r.away.at)
 
 

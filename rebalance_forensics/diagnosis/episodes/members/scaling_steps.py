@@ -35,14 +35,14 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
 def removals_unheard(timeline: Timeline) -> list[Absence]:
     """Members that may have closed without a line: Streams instances whose log is missing, consumers before 2.1."""
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    unheard = (
+    unlogged = (
         a
         for a in losses(timeline)
         if closes_without_leave_group(timeline, a.participant)
         or close_not_logged(timeline, a)
         or log_ends_without_shutdown(timeline, a)
     )
-    return [a for a in unheard if a.back_at is None and a.start is None and a.departures[0].id not in last]
+    return [a for a in unlogged if a.back_at is None and a.start is None and a.departures[0].id not in last]
 
 
 def additions(timeline: Timeline) -> list[list[Arrival]]:

@@ -40,9 +40,9 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
-    told = TimeIndex(found, lambda r: r.at)
+    logged = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
-    found += [r for r in again if not _is_told(told, r)]
+    found += [r for r in again if not _is_told(logged, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
 
 
@@ -65,17 +65,17 @@ def former_unheard(timeline: Timeline, group: Sequence[Return]) -> bool:
     return not (timeline.has_coordinator_log and heard_on) and not any(_is_gone(timeline, r) for r in group)
 
 
-def _is_gone(timeline: Timeline, one: Return) -> bool:
+def _is_gone(timeline: Timeline, returned: Return) -> bool:
     """Whether its log has more than this life, or tells that it stopped."""
-    start = timeline.starts.of(one.participant).last(one.at)
-    began = one.at if start is None else start.at
-    return timeline.events_from(one.participant, Event).last(began - 1) is not None
+    start = timeline.starts.of(returned.participant).last(returned.at)
+    began = returned.at if start is None else start.at
+    return timeline.events_from(returned.participant, Event).last(began - 1) is not None
 
 
-def _is_told(told: TimeIndex[Return], one: Return) -> bool:
+def _is_told(logged: TimeIndex[Return], rejoin: Return) -> bool:
     """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
-    near = told.between(one.at - ONE_REBALANCE_MS + 1, one.at + ONE_REBALANCE_MS - 1)
-    return any(other.participant is one.participant for other in near)
+    near = logged.between(rejoin.at - ONE_REBALANCE_MS + 1, rejoin.at + ONE_REBALANCE_MS - 1)
+    return any(other.participant is rejoin.participant for other in near)
 
 
 def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
@@ -83,8 +83,8 @@ def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, .
     participants = {r.participant for r in group}
     begin, end = min(r.at for r in group) - ONE_REBALANCE_MS, max(r.at for r in group) + NEXT_HEARTBEAT_MS
     came = [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and not a.first]
-    gone = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
-    left = [d for d in gone if d.why in ("closed", "vanished", "left")]
+    departures = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
+    left = [d for d in departures if d.why in ("closed", "vanished", "left")]
     return (*(r.fact for r in group if r.fact is not None), *came, *left)
 
 

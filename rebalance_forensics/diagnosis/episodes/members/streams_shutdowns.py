@@ -27,7 +27,7 @@ ENDING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
 class ShutdownAsked(Struct, frozen=True):
     """An instance asked all others to stop: its words, the rejoins that pass them on, what it threw before."""
 
-    told: tuple[Event, ...]
+    lines: tuple[Event, ...]
     asking: tuple[Event, ...]
     requests: tuple[Request, ...]
     by: Participant | None
@@ -43,17 +43,17 @@ class ShutdownAsked(Struct, frozen=True):
 
 def shutdown_asked(timeline: Timeline) -> ShutdownAsked | None:
     """The instance whose handler asked for it, by its own words or by rejoins that pass the request on."""
-    told: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
+    lines: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
     wished = tuple(r for r in timeline.requests if r.why == "shutdown-requested")
-    if not told and not wished:
+    if not lines and not wished:
         return None
-    at = time_of(told[0]) if told else wished[0].at
-    asking = [e for e in told if _is_asking(e)] or told[:1]
+    at = time_of(lines[0]) if lines else wished[0].at
+    asking = [e for e in lines if _is_asking(e)] or lines[:1]
     first = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
     if first is None and wished:
         first = wished[0].participant
     errors = tuple(thrown_by(timeline, first, at - NEXT_HEARTBEAT_MS, at + ROUND_TRIP_MS))
-    return ShutdownAsked(tuple(told), tuple(asking), wished, first, errors, at)
+    return ShutdownAsked(tuple(lines), tuple(asking), wished, first, errors, at)
 
 
 def is_end(event: StreamsStateChanged) -> bool:
@@ -66,13 +66,13 @@ class MissingSourceTopics(Struct, frozen=True):
 
     leader: Participant | None
     topics: tuple[str, ...]
-    told: tuple[SourceTopicsMissing, ...]
+    reports: tuple[SourceTopicsMissing, ...]
     lines: tuple[Event, ...]
 
     @property
     def at(self) -> int:
         """When it was found."""
-        return time_of(self.told[0])
+        return time_of(self.reports[0])
 
 
 def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
@@ -86,7 +86,7 @@ def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
     return MissingSourceTopics(
         leader=timeline.participants.of_speaker(leader),
         topics=tuple(sorted({t for e in missing for t in e.topics})),
-        told=tuple(missing),
+        reports=tuple(missing),
         lines=(leader, *missing, *ends),
     )
 
@@ -94,12 +94,12 @@ def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
 def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
     """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
     end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if is_end(e)), 0)
-    told = [
+    reports = [
         e
         for e in timeline.of(SourceTopicsMissing).between(end - ONE_REBALANCE_MS, end + ROUND_TRIP_MS)
         if not _is_broker(e)
     ]
-    return told if told and time_of(told[-1]) >= end - AT_ONCE_MS else []
+    return reports if reports and time_of(reports[-1]) >= end - AT_ONCE_MS else []
 
 
 def _is_broker(event: Event) -> bool:

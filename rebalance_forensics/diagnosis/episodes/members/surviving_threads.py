@@ -20,29 +20,29 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
     """
     if away.participant.kind != "instance":
         return False
-    gone, back = _threads(away.departures), _threads(away.arrivals)
-    if not gone or not back <= gone:
+    departed, back = _threads(away.departures), _threads(away.arrivals)
+    if not departed or not back <= departed:
         return False
     came = timeline.arrivals.of(away.participant).between(0, away.at)
     if not back:
         reach = together_ms(timeline)
-        born = max((a.at for a in came if _threads([a]) & gone), default=away.at)
+        born = max((a.at for a in came if _threads([a]) & departed), default=away.at)
         came = [a for a in came if a.at <= born + reach] if timeline.coverage.end >= away.at + reach else []
     known = _threads(came)
     lost = timeline.departures.of(away.participant).between(
         away.at - together_ms(timeline), (away.back_at or away.at) + together_ms(timeline)
     )
-    return bool(known - gone - _threads(lost))
+    return bool(known - departed - _threads(lost))
 
 
 def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
     """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
     if away.participant.kind != "instance" or away.start is not None:
         return []
-    told = timeline.events_from(away.participant, ThreadRemoved).between(away.at - AT_ONCE_MS, away.at)
-    removed = {e.thread: e for e in told if isinstance(e, ThreadRemoved) and e.phase == "removing"}
-    gone = _threads(away.departures)
-    return [removed[thread] for thread in sorted(gone)] if gone and gone <= set(removed) else []
+    removals = timeline.events_from(away.participant, ThreadRemoved).between(away.at - AT_ONCE_MS, away.at)
+    removed = {e.thread: e for e in removals if isinstance(e, ThreadRemoved) and e.phase == "removing"}
+    departed = _threads(away.departures)
+    return [removed[thread] for thread in sorted(departed)] if departed and departed <= set(removed) else []
 
 
 def _threads(moves: Iterable[Arrival | Departure]) -> set[str]:

@@ -71,11 +71,11 @@ def _failed_by_process(timeline: Timeline) -> dict[Participant, TimeIndex[NodeDi
 
 def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:
     """The members in the process of a client; where several write to one log, its name tells whose it is."""
-    here = timeline.participants.at_place(event)
-    if len(here) < 2:
-        return here
+    neighbors = timeline.participants.at_place(event)
+    if len(neighbors) < 2:
+        return neighbors
     speaker, client = timeline.participants.of_speaker(event), event.speaker.client_id or ""
-    return [speaker] if speaker is not None else [p for p in here if client.startswith(tuple(p.client_ids))]
+    return [speaker] if speaker is not None else [p for p in neighbors if client.startswith(tuple(p.client_ids))]
 
 
 def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
@@ -89,10 +89,10 @@ def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int)
 
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachable | None:
     """The one broker that the processes of all these members failed to reach from their last poll() on."""
-    told = [{one.broker: one for one in unreachable_before(timeline, d)} for d in departures]
-    if not told:
+    by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
+    if not by_departure:
         return None
-    common = [broker for broker in told[0] if all(broker in one for one in told)]
+    common = [broker for broker in by_departure[0] if all(broker in brokers for brokers in by_departure)]
     if len(common) != 1:
         return None
-    return Unreachable(common[0], tuple(e for one in told for e in one[common[0]].lines[:2]))
+    return Unreachable(common[0], tuple(e for brokers in by_departure for e in brokers[common[0]].lines[:2]))

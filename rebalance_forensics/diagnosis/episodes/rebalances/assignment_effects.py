@@ -52,9 +52,9 @@ def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> t
     """Whom the group lost meanwhile, whoever waited in SyncGroup included, and how they came back."""
     begin, end = time_of(late[0].joined), time_of(late[-1].computed)
     until = end + setting_ms(timeline, OFFSETS_WRITE)
-    gone = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
-    came = [a for a in timeline.arrivals.between(begin, until) if not a.first]
-    return (*gone, *came, *timeline.rebalances.between(begin - ROUND_TRIP_MS, until))
+    departures = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
+    arrivals = [a for a in timeline.arrivals.between(begin, until) if not a.first]
+    return (*departures, *arrivals, *timeline.rebalances.between(begin - ROUND_TRIP_MS, until))
 
 
 def rebalances_without_topics(timeline: Timeline, unready: Unready) -> tuple[Fact, ...]:

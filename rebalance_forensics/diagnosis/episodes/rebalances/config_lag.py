@@ -69,9 +69,9 @@ def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
     if timeline.kind != "connect":
         return
     found: list[LaggingWorker | LaggingLeader] = [*_workers(timeline), *_leaders(timeline)]
-    for together in runs(found, lambda one: _times(one)[0], QUIET_MS, lambda one: _times(one)[1]):
-        workers = [one for one in together if isinstance(one, LaggingWorker)]
-        leaders = [one for one in together if isinstance(one, LaggingLeader)]
+    for together in runs(found, lambda lag: _times(lag)[0], QUIET_MS, lambda lag: _times(lag)[1]):
+        workers = [lag for lag in together if isinstance(lag, LaggingWorker)]
+        leaders = [lag for lag in together if isinstance(lag, LaggingLeader)]
         yield ConfigLag(
             tuple(sorted(workers, key=lambda w: -len(w.reads))),
             tuple(sorted(leaders, key=lambda leader: -len(leader.failed))),
@@ -81,8 +81,8 @@ def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
     """The line nearest to where a rebalance began with which a worker says that the configuration makes it rejoin."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + ROUND_TRIP_MS
-    told = timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
-    forcing = [e for e in told if _forces_rejoin(e)]
+    lines = timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
+    forcing = [e for e in lines if _forces_rejoin(e)]
     return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
 
 
@@ -102,15 +102,15 @@ def _forces_rejoin(event: Event) -> bool:
 
 
 def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
-    for (who, place, _), told in _by_worker(timeline).items():
-        behind = [e for e in told if isinstance(e, ConfigOffsetBehind)]
-        for run in _standing_still(timeline, who, behind):
+    for (participant, place, _), lines in _by_worker(timeline).items():
+        behind = [e for e in lines if isinstance(e, ConfigOffsetBehind)]
+        for run in _standing_still(timeline, participant, behind):
             reads = _reads(run)
-            if len(reads) > 1 and _in_vain(run, told):
+            if len(reads) > 1 and _in_vain(run, lines):
                 last = reads[-1]
                 assert last.current is not None
                 assert last.wanted is not None
-                yield LaggingWorker(who, place, last.current, last.wanted, tuple(reads), tuple(_telling(run)))
+                yield LaggingWorker(participant, place, last.current, last.wanted, tuple(reads), tuple(_telling(run)))
 
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
@@ -123,22 +123,22 @@ def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | 
     return found
 
 
-def _in_vain(run: Sequence[ConfigOffsetBehind], told: Sequence[Event]) -> bool:
+def _in_vain(run: Sequence[ConfigOffsetBehind], lines: Sequence[Event]) -> bool:
     """Whether a line says that it failed: a worker that says only that it reads on may have been restarted unseen."""
     begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1])
-    return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in told)
+    return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in lines)
 
 
 def _standing_still(
-    timeline: Timeline, who: Participant | None, events: Sequence[ConfigOffsetBehind]
+    timeline: Timeline, participant: Participant | None, events: Sequence[ConfigOffsetBehind]
 ) -> Iterator[list[ConfigOffsetBehind]]:
     """A worker's lines, cut where its offset moved, where it was started anew, and where it was quiet for long."""
-    for told in runs(events, time_of, QUIET_MS):
+    for stretch in runs(events, time_of, QUIET_MS):
         found: list[ConfigOffsetBehind] = []
         offset: int | None = None
-        for event in told:
+        for event in stretch:
             moved = event.current is not None and offset is not None and event.current != offset
-            if found and (moved or _started_between(timeline, who, found[-1], event)):
+            if found and (moved or _started_between(timeline, participant, found[-1], event)):
                 yield found
                 found, offset = [], None
             found.append(event)
@@ -167,8 +167,8 @@ def _telling(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
 def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
     """By the leader, as the worker says it that was told most often without an assignment that it could take up."""
     streaks: dict[str, list[list[WorkerAssigned]]] = defaultdict(list)
-    for told in _by_worker(timeline).values():
-        assigned = (e for e in told if isinstance(e, WorkerAssigned))
+    for lines in _by_worker(timeline).values():
+        assigned = (e for e in lines if isinstance(e, WorkerAssigned))
         for (error, leader), streak in groupby(assigned, key=lambda e: (e.error, e.leader)):
             if error == CONFIG_MISMATCH and leader:
                 streaks[leader] += runs(streak, time_of, QUIET_MS)
@@ -182,13 +182,13 @@ def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
 
 def _leaders_by_their_own_word(timeline: Timeline) -> Iterator[LaggingLeader]:
     """A leader logs each assignment in which it had to leave everybody without work (WorkerCoordinator)."""
-    for (who, place, _), told in _by_worker(timeline).items():
-        leading = [e for e in told if isinstance(e, ConfigOffsetBehind) and e.leading]
+    for (participant, place, _), lines in _by_worker(timeline).items():
+        leading = [e for e in lines if isinstance(e, ConfigOffsetBehind) and e.leading]
         for run in runs(leading, time_of, QUIET_MS):
             if len(run) > 1:
-                yield LaggingLeader(who, f"a worker on {place}", None, tuple(run))
+                yield LaggingLeader(participant, f"a worker on {place}", None, tuple(run))
 
 
-def _times(one: LaggingWorker | LaggingLeader) -> tuple[int, int]:
-    times = [time_of(e) for e in (one.lines if isinstance(one, LaggingWorker) else one.failed)]
+def _times(lag: LaggingWorker | LaggingLeader) -> tuple[int, int]:
+    times = [time_of(e) for e in (lag.lines if isinstance(lag, LaggingWorker) else lag.failed)]
     return min(times), max(times)

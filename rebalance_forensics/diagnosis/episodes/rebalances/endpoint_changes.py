@@ -25,7 +25,7 @@ class EndpointChange(Struct, frozen=True):
     """An instance with a new endpoint: the line that asks for one more rebalance, and what belongs to it."""
 
     participant: Participant
-    told: FollowUpScheduled
+    followup: FollowUpScheduled
     facts: tuple[Fact, ...]
 
 
@@ -76,8 +76,8 @@ def endpoints_configured(timeline: Timeline, participant: Participant, until: in
 
 def consumer_configured(timeline: Timeline, change: EndpointChange) -> list[SettingsReported]:
     """The configuration of the consumer that asks: it names client and group."""
-    name = change.told.speaker.thread or change.told.speaker.client_id
-    dumps = timeline.events_from(change.participant, SettingsReported).between(0, time_of(change.told))
+    name = change.followup.speaker.thread or change.followup.speaker.client_id
+    dumps = timeline.events_from(change.participant, SettingsReported).between(0, time_of(change.followup))
     return [e for e in dumps if name is not None and dict(e.settings).get("client.id") == name][-1:]
 
 
@@ -93,14 +93,14 @@ def followed_returns(timeline: Timeline) -> Iterator[FollowedReturn]:
     asks for at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
     """
     for request in timeline.requests:
-        one = request.participant
-        if request.why != "followup" or one is None or one.has_log:
+        member = request.participant
+        if request.why != "followup" or member is None or member.has_log:
             continue
         before = timeline.rebalances.last(request.at - 1)
         since = max(request.at - PROCESS_START_MS, before.ended_at() + 1 if before is not None else 0)
         returns = tuple(timeline.returns.between(since, request.at))
         rebalances = tuple(touched(timeline, [request]))
         probing = any(r.followup == "probing" for r in rebalances)
-        if rebalances and not probing and any(r.participant is one for r in returns):
-            everybody = tuple(dict.fromkeys([one, *(r.participant for r in returns)]))
+        if rebalances and not probing and any(r.participant is member for r in returns):
+            everybody = tuple(dict.fromkeys([member, *(r.participant for r in returns)]))
             yield FollowedReturn(everybody, returns, request, rebalances)

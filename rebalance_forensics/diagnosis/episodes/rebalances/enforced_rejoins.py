@@ -159,8 +159,8 @@ def _in_own_words(timeline: Timeline, request: Request) -> bool:
     """A text that no Kafka client writes by itself was given to enforceRebalance(reason)."""
     if timeline.kind != "consumer":
         return False
-    told = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
-    if any(reason and not _is_kafkas(reason) for reason in told):
+    reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(reason and not _is_kafkas(reason) for reason in reasons):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
     return request.why == "other" and any(_by_java(e) for e in request.events)
 

@@ -44,30 +44,30 @@ _OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
 class Undelivered(Struct, frozen=True):
     """Generations that the coordinator created and that got no assignment, and their leaders, as far as known."""
 
-    told: tuple[Event, ...]
+    lines: tuple[Event, ...]
     leaders: tuple[Participant, ...]
 
     @property
     def begin(self) -> int:
         """When the first of them began."""
-        return time_of(self.told[0])
+        return time_of(self.lines[0])
 
     @property
     def end(self) -> int:
         """When the last of them began, or was created."""
-        return time_of(self.told[-1])
+        return time_of(self.lines[-1])
 
     @property
     def generations(self) -> int:
         """How many they are."""
-        return len({getattr(e, "generation", e) for e in self.told})
+        return len({getattr(e, "generation", e) for e in self.lines})
 
 
 def assignor_failures(timeline: Timeline) -> list[list[Event]]:
     """What assignors threw, one list for each stretch of time."""
-    told = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
-    told = [e for e in told if not _topics_missing(timeline, e)]
-    return runs(told or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
+    failures = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
+    failures = [e for e in failures if not _topics_missing(timeline, e)]
+    return runs(failures or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
 def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
@@ -81,8 +81,8 @@ def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]
 
 def words_of_failure(event: Event) -> str:
     """What a line says of the exception."""
-    told: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
-    return (told or "no reason was logged").removeprefix("rebalance failed due to ")
+    text: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
+    return (text or "no reason was logged").removeprefix("rebalance failed due to ")
 
 
 def leaders_in(timeline: Timeline, run: Sequence[Event]) -> list[Participant]:
@@ -131,7 +131,7 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
         return
     # A log that never shows an assignment may not be told them: members that come and go are reason enough. One that
     # tells of members that did not send SyncGroup in time (2.8 and later) would tell of assignments as well.
-    tells = bool(timeline.of(AssignmentReceived)) or any(
+    logs_assignments = bool(timeline.of(AssignmentReceived)) or any(
         e.trigger == "sync-expired" for e in timeline.of(RebalanceStarted)
     )
     has_epochs = bool(timeline.of(*_OF_EPOCHS))
@@ -140,7 +140,9 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
         if has_epochs and any(isinstance(e, _OF_EPOCHS) for e in rebalance.events):
             continue
         if rebalance.stabilized_at is not None and rebalance.completed_at is None:
-            if tells or not timeline.moves(rebalance.started_at - ROUND_TRIP_MS, rebalance.started_at + ROUND_TRIP_MS):
+            if logs_assignments or not timeline.moves(
+                rebalance.started_at - ROUND_TRIP_MS, rebalance.started_at + ROUND_TRIP_MS
+            ):
                 row.append(rebalance)
             continue
         if len(row) >= FAILED_IN_A_ROW:
@@ -173,8 +175,8 @@ def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
         return
     leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
     participant = timeline.participants.of_member(leader) if leader else None
-    told = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
-    yield Undelivered(told, (participant,) if participant is not None else ())
+    lines = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
+    yield Undelivered(lines, (participant,) if participant is not None else ())
 
 
 def goes_on(timeline: Timeline, since: int) -> bool:

@@ -41,18 +41,18 @@ class RebalanceNotice(Struct, frozen=True):
     """What a member was told, heartbeat after heartbeat, and what it did then: None while it has not done anything."""
 
     participant: Participant
-    told: tuple[Event, ...]
+    notices: tuple[Event, ...]
     ended_by: Event | None
 
     @property
     def began_at(self) -> int:
         """When it first heard of the rebalance."""
-        return time_of(self.told[0])
+        return time_of(self.notices[0])
 
     @property
     def ended_at(self) -> int:
         """When it acted, else when it last heard of the rebalance."""
-        return time_of(self.ended_by or self.told[-1])
+        return time_of(self.ended_by or self.notices[-1])
 
     @property
     def lasted_ms(self) -> int:
@@ -66,7 +66,7 @@ class RebalanceNotice(Struct, frozen=True):
 
     def is_one_rebalance(self, timeline: Timeline) -> bool:
         """Whether it may not have joined in between; from picked lines a JoinGroup may have been left out."""
-        times = [*map(time_of, self.told), self.ended_at]
+        times = [*map(time_of, self.notices), self.ended_at]
         longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
         return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
 
@@ -78,17 +78,17 @@ class RebalanceNotice(Struct, frozen=True):
 
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
     """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
-    is_told = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
-    if not is_told or not logs_joins(timeline, participant):
+    is_notified = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
+    if not is_notified or not logs_joins(timeline, participant):
         return
-    told: list[Event] = []
+    notices: list[Event] = []
     waits = False
     for event in timeline.events_from(participant, *_ENDS, HeartbeatFailed, JoinRequested):
         if isinstance(event, _ENDS):
-            if told:
-                yield RebalanceNotice(participant, tuple(told), event)
-            told, waits = [], isinstance(event, JoinStarted)
+            if notices:
+                yield RebalanceNotice(participant, tuple(notices), event)
+            notices, waits = [], isinstance(event, JoinStarted)
         elif not waits and is_rebalance_notice(event):
-            told.append(event)
-    if told:
-        yield RebalanceNotice(participant, tuple(told), None)
+            notices.append(event)
+    if notices:
+        yield RebalanceNotice(participant, tuple(notices), None)

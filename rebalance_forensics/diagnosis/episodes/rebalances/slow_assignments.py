@@ -51,7 +51,7 @@ def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
         joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
         if joined is None or (computed.at or 0) - (joined.at or 0) < session_timeout_ms(timeline) - ROUND_TRIP_MS:
             continue
-        gone = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ROUND_TRIP_MS)
-        lost = tuple(d for d in gone if d.why in UNANNOUNCED)
+        departures = timeline.departures.of(leader).between(joined.at or 0, (computed.at or 0) + ROUND_TRIP_MS)
+        lost = tuple(d for d in departures if d.why in UNANNOUNCED)
         if lost:
             yield SlowAssignment(leader=leader, joined=joined, computed=computed, lost=lost)

@@ -26,10 +26,10 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     """What members logged, one list a rebalance, where no log shows a single generation of the group."""
     if timeline.rebalances:
         return []
-    told = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
+    notices = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
     # Java says so again with each heartbeat until it rejoins.
-    again = any(isinstance(e, JoinRequested) for e in told)
-    found = runs(told, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
+    again = any(isinstance(e, JoinRequested) for e in notices)
+    found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
     shown = [*_reassignments(timeline), *_elections(timeline)]
     together = runs(shown, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
     return found or [[event for steps in rebalance for event in steps] for rebalance in together]
@@ -42,8 +42,8 @@ def topics_gained(rebalance: list[Event]) -> list[str]:
 
 
 def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
-    told = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
-    return {partition.rpartition("-")[0] for partition in told}
+    partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
+    return {partition.rpartition("-")[0] for partition in partitions}
 
 
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:

@@ -45,8 +45,8 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
     """
     if timeline.kind != "connect":
         return
-    unheard = [r for r in wordless_rejoins(timeline) if not _is_heard(timeline, r)]
-    for run in runs(unheard, lambda r: r.at, ONE_REBALANCE_MS):
+    uncovered = [r for r in wordless_rejoins(timeline) if not _is_heard(timeline, r)]
+    for run in runs(uncovered, lambda r: r.at, ONE_REBALANCE_MS):
         rebalances = tuple(touched(timeline, run))
         if rebalances:
             yield WorkerRejoins(tuple(run), rebalances, _moved_before(timeline, run[0].at))
@@ -55,7 +55,10 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
 def _is_heard(timeline: Timeline, request: Request) -> bool:
     """Every worker reads the config topic and logs what changed there."""
     begin = request.at - HEARTBEAT_MS
-    return any(covering(timeline.coverage.of(one), begin, request.at) for one in timeline.participants.everybody)
+    return any(
+        covering(timeline.coverage.of(participant), begin, request.at)
+        for participant in timeline.participants.everybody
+    )
 
 
 def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:

@@ -49,7 +49,7 @@ class Growth(Struct, frozen=True, kw_only=True):
     rebalance: Rebalance
     complete: bool
     topics: tuple[str, ...]
-    told: tuple[Event, ...]
+    lines: tuple[Event, ...]
     taken_up_by: Participant | None
 
 
@@ -71,14 +71,14 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
     for index, rebalance in enumerate(ordered):
         until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
         fresh = given.between(rebalance.started_at, until)
-        told = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
-        told = [(p, e) for p, e in told if not isinstance(e, PartitionsRevoked)]  # it had them before
-        anew = all(_topic(p) not in highest for p, _ in told)
+        new = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
+        new = [(p, e) for p, e in new if not isinstance(e, PartitionsRevoked)]  # it had them before
+        anew = all(_topic(p) not in highest for p, _ in new)
         for partition, _ in fresh:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
-        topics = tuple(sorted({_topic(p) for p, _ in told}))
+        topics = tuple(sorted({_topic(p) for p, _ in new}))
         before = ordered[index - 1]
-        complete = _complete(timeline, before, rebalance.started_at) if told else None
+        complete = _complete(timeline, before, rebalance.started_at) if new else None
         # Partitions that a cooperative rebalance withholds until they are revoked are handed out by the one after it.
         withheld = rebalance.followup == "cooperative"
         if complete is not None and not withheld and not _explained(timeline, before, rebalance, topics):
@@ -86,16 +86,16 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
                 rebalance=rebalance,
                 complete=complete,
                 topics=topics,
-                told=tuple(dict.fromkeys(e for _, e in told)),
-                taken_up_by=_taker(timeline, told) if anew and not _appeared(timeline, rebalance, topics) else None,
+                lines=tuple(dict.fromkeys(e for _, e in new)),
+                taken_up_by=_taker(timeline, new) if anew and not _appeared(timeline, rebalance, topics) else None,
             )
 
 
-def _taker(timeline: Timeline, told: list[tuple[str, Event]]) -> Participant | None:
-    takers = {timeline.participants.of_speaker(e) for _, e in told if not isinstance(e, AssignmentComputed)}
+def _taker(timeline: Timeline, new: list[tuple[str, Event]]) -> Participant | None:
+    takers = {timeline.participants.of_speaker(e) for _, e in new if not isinstance(e, AssignmentComputed)}
     if not takers and topics_told(timeline):
-        fresh = {p for p, _ in told}
-        maps = [e.assignment for _, e in told if isinstance(e, AssignmentComputed)]
+        fresh = {p for p, _ in new}
+        maps = [e.assignment for _, e in new if isinstance(e, AssignmentComputed)]
         takers = {
             timeline.participants.of_member(m) for by_member in maps for m, given in by_member if fresh & set(given)
         }

@@ -74,18 +74,18 @@ def _topics(printed: str) -> str:
 
 def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
     """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
-    told = [
+    logged = [
         r for r in timeline.requests if r.why == "subscription-changed" and topics_under_pattern(timeline, r) is None
     ]
-    for request in told:
+    for request in logged:
         if request.participant is not None:
-            unheard = _new_topics_unheard(timeline, request)
-            shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if unheard else "logged"
+            maybe_pattern = _new_topics_unheard(timeline, request)
+            shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if maybe_pattern else "logged"
             yield SubscriptionChange(request.participant, shown, request.events, (request,))
-    yield from _resubscribed(timeline, TimeIndex(r for r in told if r.participant is not None))
+    yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
     for growth in growths(timeline):
         if growth.taken_up_by is not None:
-            lines, topics = tuple(growth.told), tuple(growth.topics)
+            lines, topics = tuple(growth.lines), tuple(growth.topics)
             yield SubscriptionChange(growth.taken_up_by, "taken-up", lines, (growth.rebalance,), topics)
     for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:

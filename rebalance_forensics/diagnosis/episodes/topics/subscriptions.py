@@ -46,8 +46,8 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
 
 def _never_subscribed(request: Request) -> bool:
     """A client logs every subscribe(); where its log shows none, it asked for a pattern before the log begins."""
-    told = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
-    return told and request.participant is not None and request.participant.has_log
+    logs_subscription = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
+    return logs_subscription and request.participant is not None and request.participant.has_log
 
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
@@ -116,10 +116,10 @@ def _wordless_rejoins(timeline: Timeline) -> list[Request]:
 
 
 def _is_wordless(request: Request) -> bool:
-    told = [e for e in request.events if isinstance(e, RebalanceStarted)]
-    if any(e.client_reason not in (None, "", "not provided") for e in told) or len(told) < len(request.events):
+    starts = [e for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(e.client_reason not in (None, "", "not provided") for e in starts) or len(starts) < len(request.events):
         return False
-    updated = any((e.reason or "").startswith("Updating metadata for member") for e in told)
+    updated = any((e.reason or "").startswith("Updating metadata for member") for e in starts)
     return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
 
 

@@ -67,16 +67,16 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
         return
     formed = formed_at(timeline)
     asked = [r for r in timeline.requests if r.at > formed]
-    told = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
-    told = [r for r in told if not knows_no_partition_yet(timeline, r)]
-    others = [r for r in told if not _noticed_only_that_topics_vanished(timeline, r)]
+    logged = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
+    logged = [r for r in logged if not knows_no_partition_yet(timeline, r)]
+    others = [r for r in logged if not _noticed_only_that_topics_vanished(timeline, r)]
     for group in runs(others, lambda r: r.at, ONE_SCALING_MS):
         yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
-    near = TimeIndex(told)
-    wordless = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
-    for request in wordless:
+    near = TimeIndex(logged)
+    without_reason = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
+    for request in without_reason:
         yield from _perhaps_noticed(timeline, request)
-    yield from _grown(timeline, [*told, *wordless])
+    yield from _grown(timeline, [*logged, *without_reason])
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
 
@@ -98,7 +98,9 @@ def _noticed(timeline: Timeline, group: Sequence[Request], sign: Sign, topics: l
 def _noticed_only_that_topics_vanished(timeline: Timeline, request: Request) -> bool:
     """Whether it is told with the members that cannot commit what they read of these topics, and with nothing else."""
     seen = {topic for e in request.events for topic in changed_topics(e)}
-    return bool(seen) and any(one.is_all_of(seen, request.at, request.at) for one in vanished_topics(timeline))
+    return bool(seen) and any(
+        vanished.is_all_of(seen, request.at, request.at) for vanished in vanished_topics(timeline)
+    )
 
 
 def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:
@@ -107,7 +109,7 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
     grown = _grown_by(timeline, [request])
     if grown:
         changed = [e for e in changed if set(_names_of([e])) & {t for g in grown for t in g.topics}]
-    topics = [*changed, *(e for g in grown for e in g.told)]
+    topics = [*changed, *(e for g in grown for e in g.lines)]
     if any(g.taken_up_by for g in grown):
         return
     if topics:
@@ -122,11 +124,11 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
         return metadata.CHANGED_NEARBY
     if grown:
         return metadata.ALL_NEW if all(g.complete for g in grown) else metadata.SEEM_NEW
-    told, read = topics_told(timeline), read_by_the_group(timeline, topics)
-    if read and (not told or told & set(_names_of(read))):
+    subscribed, read = topics_told(timeline), read_by_the_group(timeline, topics)
+    if read and (not subscribed or subscribed & set(_names_of(read))):
         return metadata.READ_TOPIC_CHANGED
     # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
-    return metadata.CHANGED_NEARBY if told and not read else metadata.TOPIC_CHANGED
+    return metadata.CHANGED_NEARBY if subscribed and not read else metadata.TOPIC_CHANGED
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
@@ -141,22 +143,22 @@ def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[Growth]]:
     return found
 
 
-def _grown(timeline: Timeline, told: list[Request]) -> Iterator[TopicChange]:
+def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]:
     """New partitions after a rebalance for which nobody gave a reason."""
-    known = {r.id for r in touched(timeline, told)}
+    known = {r.id for r in touched(timeline, requests)}
     silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
     for run in runs(silent, lambda g: g.rebalance.started_at, ONE_SCALING_MS):
         yield TopicChange(
             facts=tuple(g.rebalance for g in run),
             topics=tuple(sorted({t for g in run for t in g.topics})),
-            lines=distinct_events(e for g in run for e in (*g.told[:3], *g.rebalance.events[:1])),
+            lines=distinct_events(e for g in run for e in (*g.lines[:3], *g.rebalance.events[:1])),
             sign=metadata.ALL_NEW if all(g.complete for g in run) else metadata.SEEM_NEW,
             rebalances=len(run),
         )
 
 
-def _is_next_to(request: Request, told: TimeIndex[Request]) -> bool:
-    return told.any_between(request.at - NEXT_HEARTBEAT_MS + 1, request.at + NEXT_HEARTBEAT_MS - 1)
+def _is_next_to(request: Request, logged: TimeIndex[Request]) -> bool:
+    return logged.any_between(request.at - NEXT_HEARTBEAT_MS + 1, request.at + NEXT_HEARTBEAT_MS - 1)
 
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:

@@ -28,7 +28,7 @@ WAITING = (StreamsStatusReported,)
 class Unready(Struct, frozen=True):
     """What the members were told while they waited, and the topics it was about."""
 
-    told: list[StreamsStatusReported]
+    reports: list[StreamsStatusReported]
     topics: tuple[str, ...]
     missing: bool
     read_before: bool
@@ -37,12 +37,12 @@ class Unready(Struct, frozen=True):
     @property
     def begin(self) -> int:
         """When members were told first."""
-        return time_of(self.told[0])
+        return time_of(self.reports[0])
 
     @property
     def end(self) -> int:
         """When members were told last."""
-        return time_of(self.told[-1])
+        return time_of(self.reports[-1])
 
 
 def never_ready_topics(timeline: Timeline) -> list[Unready]:
@@ -61,8 +61,8 @@ def unready_topics(timeline: Timeline) -> list[Unready]:
 
 
 def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
-    told = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
-    for run in runs(told, time_of, ONE_REBALANCE_MS):
+    reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
+    for run in runs(reports, time_of, ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
         if not missing or (end - begin >= AT_ONCE_MS and not _failed_after(timeline, end)):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
