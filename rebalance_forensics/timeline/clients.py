@@ -32,6 +32,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.releases import Release, latest_release, release_range
 
+SINK_CLIENTS = "connector-consumer-"
+"""Prefix of a Connect sink task's client id, unless `consumer.override.client.id` is set (Worker)."""
+
 Heartbeats = Literal["own thread", "event loop", "between records"]
 """Who sends heartbeats: a thread or goroutine of their own; the loop that the application shares, so that a blocking
 handler silences them; the loop that hands out records, so that none is sent before a handler returns."""

@@ -110,7 +110,7 @@ def submit_together(changes: ConnectorChanges) -> tuple[Advice, ...]:
         action="Submit changes together, or stop the loop that rewrites configurations.",
         why=f"Changes to {counted(len(changes.connectors), 'connector')} caused "
         f"{counted(len(changes.rebalances), 'rebalance')}"
-        f"{span(changes.changes)}.",
+        f"{span(changes.lines)}.",
         cost="Connect's REST interface takes one connector per request: send the requests back to back.",
     )
     return (together,)

@@ -37,10 +37,10 @@ def about_changes(changes: ConnectorChanges) -> Hypothesis:
     """Configuration updates that workers saw just before they rejoined."""
     number, which = len(changes.rebalances), ", ".join(changes.connectors) or "tasks"
     return Hypothesis(
-        because=changes.changes,
+        because=changes.lines,
         circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
         culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
-        answers={CONFIG_CHANGED: Present(distinct_events(changes.changes))},
+        answers={CONFIG_CHANGED: Present(distinct_events(changes.lines))},
         severity=_severity(number),
         implies=(*changes.rebalances, *changes.requests),
         explains=changes.rebalances,

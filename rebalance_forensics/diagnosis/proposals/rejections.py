@@ -18,9 +18,9 @@ from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import Mixture
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.fences import Fence, around_fence, users_of_the_id
+from rebalance_forensics.diagnosis.episodes.members.fences import Fence, around_fence
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs.fences import shown_by
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
@@ -166,7 +166,7 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
     same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
     return Hypothesis(
         because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
-        culprits=users_of_the_id(timeline, fence),
+        culprits=_users_of_instance_id(timeline, fence),
         answers=shown_by(fence),
         participants=tuple(fence.participants),
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
@@ -175,6 +175,15 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
         narrative=_how_fenced(fence, same),
         advice=unique_instance_ids(fence),
     )
+
+
+def _users_of_instance_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
+    """The instance id, also known by its members' names; the fenced members where no line names the id."""
+    culprits = culprits_of(timeline, fence.participants, as_instance=True)
+    if fence.instance is None:
+        return culprits
+    names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
+    return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
 
 
 def _how_fenced(fence: Fence, same: str) -> str:

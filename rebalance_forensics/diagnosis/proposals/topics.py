@@ -33,25 +33,25 @@ STORM = 3
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     """Topics or partitions changed under the subscription, as a line says or as it seems."""
-    shown = change.sign not in (metadata.NOT_SHOWN, metadata.CHANGED_NEARBY)
+    shown = change.shown not in ("not-shown", "changed-nearby")
     return Hypothesis(
         because=change.lines,
         culprits=topic_culprits(change.topics),
-        answers={change.sign: Present(change.lines)},
+        answers={metadata.HOW[change.shown]: Present(change.lines)},
         severity="warning" if change.rebalances > STORM and shown else "info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         implies=(*change.facts, *touched(timeline, change.facts)),
         narrative=_what_changed(change),
-        advice=change_in_one_go(change) if change.sign is not metadata.NOT_SHOWN else (),
+        advice=change_in_one_go(change) if change.shown != "not-shown" else (),
     )
 
 
 def _what_changed(change: TopicChange) -> str:
     which = ", ".join(change.topics) or "the logs do not say which"
-    if change.sign is metadata.NOT_SHOWN:
+    if change.shown == "not-shown":
         return f"Topics or partitions of the subscription may have changed: {which}."
-    if change.sign is metadata.CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
+    if change.shown == "changed-nearby" and isinstance(change.facts[0], Rebalance):
         return f"No reason was logged; {which} changed just before, which may be the reason."
     return f"Topics or partitions of the subscription changed: {which}."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
+from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import barrier_end
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.base import Event
@@ -21,11 +22,6 @@ _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NO
 MOST_LINES = 6
 HEARTBEATS_PER_SESSION = 3
 """heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig)."""
-
-
-def barrier_end(rebalance: Rebalance) -> int:
-    """When the barrier was over, as far as known."""
-    return rebalance.stabilized_at or rebalance.ended_at()
 
 
 def _barriers(subject: Subject) -> list[Rebalance]:

@@ -8,8 +8,8 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import own_log
 from rebalance_forensics.diagnosis.signs.others import others_stayed
-from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import session_timeout_ms

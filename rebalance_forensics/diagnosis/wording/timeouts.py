@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.timeline.clients import is_java_member
+from rebalance_forensics.timeline.clients import SINK_CLIENTS, is_java_member
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import (
@@ -16,8 +16,6 @@ from rebalance_forensics.timeline.timeouts import (
 )
 
 _SET_BY_BROKERS = ("consumer", "share", "streams")
-SINK_CLIENTS = "connector-consumer-"
-"""What the client ids of sink tasks begin with, unless consumer.override.client.id is set."""
 
 
 def session_in_words(timeline: Timeline, participant: Participant | None = None) -> str:

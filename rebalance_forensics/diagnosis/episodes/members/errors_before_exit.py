@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged, WorkerStopped
 from rebalance_forensics.events.partitions import ListenerFailed
 from rebalance_forensics.events.process import ExceptionLogged, ProcessStopping
 from rebalance_forensics.events.streams import ThreadFailed
+from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread

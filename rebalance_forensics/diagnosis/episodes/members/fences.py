@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
-from rebalance_forensics.diagnosis.model import Culprit
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
@@ -175,15 +173,6 @@ def _speaker(timeline: Timeline, event: Event) -> Participant | None:
         return participant
     neighbors = [a for a in timeline.participants.at_place(event) if a.has_log]
     return neighbors[0] if len(neighbors) == 1 else None
-
-
-def users_of_the_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
-    """The instance id, with everybody that used it; without an id those that were fenced."""
-    culprits = culprits_of(timeline, fence.participants, as_instance=True)
-    if fence.instance is None:
-        return culprits
-    names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
-    return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
 
 
 def around_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:

@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings,
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
-from rebalance_forensics.diagnosis.wording.timeouts import SINK_CLIENTS
 from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline

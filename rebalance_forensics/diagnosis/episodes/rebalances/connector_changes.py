@@ -26,14 +26,14 @@ CHANGING = (ConnectorConfigChanged, Request)
 class ConnectorChanges(Struct, frozen=True):
     """Changes one soon after another, with what followed right after them."""
 
-    changes: tuple[ConnectorConfigChanged, ...]
+    lines: tuple[ConnectorConfigChanged, ...]
     rebalances: tuple[Rebalance, ...]
     requests: tuple[Request, ...]
 
     @property
     def connectors(self) -> list[str]:
         """Their names, as far as the lines give them."""
-        return sorted({e.connector for e in self.changes if e.connector})
+        return sorted({e.connector for e in self.lines if e.connector})
 
 
 def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:

@@ -8,7 +8,6 @@ from itertools import chain
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
-from rebalance_forensics.diagnosis.signs.barriers import barrier_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import (
@@ -73,6 +72,11 @@ def allowed_ms(timeline: Timeline) -> int:
     """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
     delay = setting_ms(timeline, INITIAL_DELAY)
     return max(2 * heartbeat_interval_ms(timeline), delay) + HEARTBEAT_MS
+
+
+def barrier_end(rebalance: Rebalance) -> int:
+    """When the coordinator completed the join phase; without that line, when the rebalance ended."""
+    return rebalance.stabilized_at or rebalance.ended_at()
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from msgspec import Struct
 
@@ -22,8 +23,6 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     wordless_rejoins,
 )
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
-from rebalance_forensics.diagnosis.sign import Sign
-from rebalance_forensics.diagnosis.signs import metadata
 from rebalance_forensics.diagnosis.wording.durations import span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
@@ -43,6 +42,12 @@ from rebalance_forensics.timeline.windows import (
 CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
 """What may tell of changed topics or partitions."""
 
+Shown = Literal[
+    "change-logged", "all-new", "seem-new", "read-topic-changed", "topic-changed", "changed-nearby", "not-shown",
+    "epoch-followed",
+]  # fmt: skip
+"""How a change shows, from a line that names it to no line at all; signs/metadata.py puts each into words."""
+
 
 class TopicChange(Struct, frozen=True, kw_only=True):
     """Facts that changed topics may explain, the lines that show it, and by which sign."""
@@ -50,7 +55,7 @@ class TopicChange(Struct, frozen=True, kw_only=True):
     facts: tuple[Request | Rebalance, ...]
     topics: tuple[str, ...]
     lines: tuple[Event, ...]
-    sign: Sign
+    shown: Shown
     rebalances: int
     during: str = ""
 
@@ -71,7 +76,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     logged = [r for r in logged if not knows_no_partition_yet(timeline, r)]
     others = [r for r in logged if not _noticed_only_that_topics_vanished(timeline, r)]
     for group in runs(others, lambda r: r.at, ONE_SCALING_MS):
-        yield _noticed(timeline, group, metadata.CHANGE_LOGGED, [])
+        yield _noticed(timeline, group, "change-logged", [])
     near = TimeIndex(logged)
     without_reason = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
     for request in without_reason:
@@ -81,7 +86,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     yield from _bumped_by_metadata(timeline)
 
 
-def _noticed(timeline: Timeline, group: Sequence[Request], sign: Sign, topics: list[Event]) -> TopicChange:
+def _noticed(timeline: Timeline, group: Sequence[Request], shown: Shown, topics: list[Event]) -> TopicChange:
     seen = {t for r in group for e in r.events for t in changed_topics(e)}
     seen |= {t for r in group for t in topics_under_pattern(timeline, r) or ()}
     names = sorted(seen) or _grown_names(timeline, group) or _names_of(topics) or _made_before(timeline, group)
@@ -89,7 +94,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], sign: Sign, topics: l
         facts=tuple(group),
         topics=tuple(names),
         lines=distinct_events([*(e for r in group for e in r.events), *topics]),
-        sign=sign,
+        shown=shown,
         rebalances=len(touched(timeline, group)) or len(group),
         during=span(r.events[0] for r in group if r.events),
     )
@@ -115,20 +120,20 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
     if topics:
         yield _noticed(timeline, [request], _shown_by(timeline, topics, grown), topics)
     elif timeline.kind == "consumer":
-        yield _noticed(timeline, [request], metadata.NOT_SHOWN, [])
+        yield _noticed(timeline, [request], "not-shown", [])
 
 
-def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Sign:
+def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Shown:
     # Members of Streams rejoin for reasons of their own, and no broker tells which.
     if timeline.kind == "streams":
-        return metadata.CHANGED_NEARBY
+        return "changed-nearby"
     if grown:
-        return metadata.ALL_NEW if all(g.complete for g in grown) else metadata.SEEM_NEW
+        return "all-new" if all(g.complete for g in grown) else "seem-new"
     subscribed, read = topics_told(timeline), read_by_the_group(timeline, topics)
     if read and (not subscribed or subscribed & set(_names_of(read))):
-        return metadata.READ_TOPIC_CHANGED
+        return "read-topic-changed"
     # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
-    return metadata.CHANGED_NEARBY if subscribed and not read else metadata.TOPIC_CHANGED
+    return "changed-nearby" if subscribed and not read else "topic-changed"
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
@@ -152,7 +157,7 @@ def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]
             facts=tuple(g.rebalance for g in run),
             topics=tuple(sorted({t for g in run for t in g.topics})),
             lines=distinct_events(e for g in run for e in (*g.lines[:3], *g.rebalance.events[:1])),
-            sign=metadata.ALL_NEW if all(g.complete for g in run) else metadata.SEEM_NEW,
+            shown="all-new" if all(g.complete for g in run) else "seem-new",
             rebalances=len(run),
         )
 
@@ -177,7 +182,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
                 facts=(rebalance,),
                 topics=tuple(_names_of(topics)),
                 lines=distinct_events([*opened, *topics[:4]]),
-                sign=metadata.CHANGED_NEARBY,
+                shown="changed-nearby",
                 rebalances=1,
             )
 
@@ -195,7 +200,7 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
                 facts=(rebalance,),
                 topics=tuple(_names_of(topics)),
                 lines=distinct_events([*bumps, *topics]),
-                sign=metadata.EPOCH_FOLLOWED if prompt else metadata.CHANGED_NEARBY,
+                shown="epoch-followed" if prompt else "changed-nearby",
                 rebalances=1,
             )
 
