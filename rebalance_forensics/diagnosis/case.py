@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
-from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
@@ -83,7 +83,7 @@ def investigate(
             generations=tuple(generations),
             unread=tuple(_with_incidents(history.unread, found)),
             reading=tips(timeline),
-            offsets_partition=told_partition(group, timeline.own, timeline.settings),
+            offsets_partition=known_partition(group, timeline.own, timeline.settings),
         ),
         incidents=tuple(incidents),
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related, relations_among
-from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition, told_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition, known_partition
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
 from tests.story import Story
@@ -85,8 +85,8 @@ def test_where_another_group_shows_that_the_number_of_partitions_was_changed_non
 
 
 def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
-    assert told_partition("payments", (), {"offsets.topic.num.partitions": "8"}) == offsets_partition("payments", 8)
-    assert told_partition("payments", (), {}) is None
+    assert known_partition("payments", (), {"offsets.topic.num.partitions": "8"}) == offsets_partition("payments", 8)
+    assert known_partition("payments", (), {}) is None
 
 
 def test_a_group_that_hung_on_the_same_broker_and_shows_nothing_is_told_of() -> None:

@@ -14,11 +14,11 @@ from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import
 from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import (
     Undelivered,
     assignor_failures,
+    failure_text,
     goes_on,
     leaders_in,
     never_assigned,
     trace_and_rebalance,
-    words_of_failure,
 )
 from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment, slow_assignments
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import never_ready_topics
@@ -44,7 +44,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     """The leader's assignor threw, once or again and again."""
     leaders, stopped = leaders_in(timeline, run), goes_on(timeline, time_of(run[-1]))
     who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
-    words = words_of_failure(run[0])
+    words = failure_text(run[0])
     return Hypothesis(
         because=run,
         circumstances=trace_and_rebalance(timeline, run),

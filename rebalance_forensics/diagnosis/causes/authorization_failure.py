@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.advice.brokers import renew_credentials
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_principals import denied_principals
 from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import denied_topics
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import DENYING, denied, is_out
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import DENYING, denied, was_not_readmitted
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import rejections
@@ -64,7 +64,7 @@ def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
             culprits=culprits,
             answers={NOT_AUTHENTICATED: Present(distinct_events(events))},
             participants=(participant,),
-            severity="critical" if is_out(timeline, participant, last) else "warning",
+            severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
             implies=with_rebalances(timeline, moves),
             struck_at=first,
             narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",

@@ -9,14 +9,14 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
     closings,
-    gone_between_lists,
     left_without_client_log,
+    missing_from_next_list,
 )
-from rebalance_forensics.diagnosis.episodes.members.departures import left_nobody
+from rebalance_forensics.diagnosis.episodes.members.departures import was_last_member
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
     exception_before,
+    exception_name,
     is_of_a_connection,
-    name_of_exception,
 )
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
@@ -42,12 +42,12 @@ MISSING_FROM_LIST = stated("missing-from-the-next-list", present="the next list 
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
     """It closed after an exception."""
-    exception = name_of_exception(errors[0])
+    exception = exception_name(errors[0])
     return about_absences(
         timeline,
         [away],
         because=errors[:6],
-        severity="critical" if left_nobody(timeline, away) else "warning",
+        severity="critical" if was_last_member(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
         narrative=f"{what_ended(away)} after {exception}.",
         advice=_after_failure(away, errors[0], exception),
@@ -108,7 +108,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield about_return(timeline, away)
         elif left_without_client_log(timeline, [away]):
             yield about_unheard_close(timeline, away)
-    yield from (about_missing(timeline, away) for away in gone_between_lists(timeline))
+    yield from (about_missing(timeline, away) for away in missing_from_next_list(timeline))
 
 
 CAUSE = Cause(

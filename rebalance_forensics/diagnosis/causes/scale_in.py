@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.scaling_steps import removals, removals_unheard
+from rebalance_forensics.diagnosis.episodes.members.scaling_steps import removals, unlogged_removals
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.scaling import about_removals
 from rebalance_forensics.diagnosis.signs import closings as closes
@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
-    for group in (*removals(timeline), *([away] for away in removals_unheard(timeline))):
+    for group in (*removals(timeline), *([away] for away in unlogged_removals(timeline))):
         yield about_removals(timeline, group)
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.advice.deployments import separate_group_ids
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good
+from rebalance_forensics.diagnosis.episodes.members.departures import final_departure
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import GivenTopics, given_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
@@ -151,7 +151,7 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     strange = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
     came = [a for a in first if a.participant in strange and not a.while_empty]
-    if all(gone_for_good(timeline, a) for a in stems[home]):
+    if all(final_departure(timeline, a) for a in stems[home]):
         return None
     return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
 

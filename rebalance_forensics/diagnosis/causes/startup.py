@@ -8,7 +8,7 @@ from operator import itemgetter
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.members.departures import after_all_left, startup_arrivals
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import told_empty
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_empty_group
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import the_group
@@ -43,7 +43,7 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     follows = follows or _joins_in_its_place(timeline, arrivals)
     if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
         return True
-    if follows is None and told_empty(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
+    if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
         return True
     return _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
 

@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.static_returns import (
     RETURNS,
     Return,
-    around_returns,
-    former_unheard,
+    facts_of_returns,
+    former_may_still_run,
     joins_of,
     static_returns,
 )
@@ -35,7 +35,7 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
         circumstances=joins_of(timeline, group),
         culprits=culprits_of(timeline, participants, as_instance=True),
         severity="info",
-        implies=around_returns(timeline, group),
+        implies=facts_of_returns(timeline, group),
         participants=participants,
         answers=_shown_by(timeline, group, Present(lines)),
         explains=tuple(r.fact for r in group if r.fact is not None),
@@ -46,7 +46,7 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
 def _shown_by(timeline: Timeline, group: Sequence[Return], told: Present) -> dict[Sign, Answer]:
     replaced = any(isinstance(r.fact, StaticReturn) for r in group)
     shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: told}
-    return shown | {FORMER_UNHEARD: told} if former_unheard(timeline, group) else shown
+    return shown | {FORMER_UNHEARD: told} if former_may_still_run(timeline, group) else shown
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

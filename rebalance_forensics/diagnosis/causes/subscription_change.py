@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.members.circumstances import subscriptions_around
+from rebalance_forensics.diagnosis.episodes.members.circumstances import subscription_before
 from rebalance_forensics.diagnosis.episodes.topics.subscription_changes import (
     SUBSCRIBING,
     SubscriptionChange,
@@ -47,7 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         culprits, rebalances = culprits_of(timeline, [change.participant]), change.rebalances(timeline)
         yield Hypothesis(
             because=change.lines,
-            circumstances=subscriptions_around(timeline, change.participant, time_of(change.lines[0])),
+            circumstances=subscription_before(timeline, change.participant, time_of(change.lines[0])),
             culprits=culprits,
             answers=shown_by(change),
             participants=(change.participant,),

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.episodes.members.client_only_losses import (
 )
 from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
 from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import topics_gained, unnumbered_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
@@ -174,7 +174,7 @@ def _who_left(timeline: Timeline, rebalance: Rebalance) -> str:
 
 def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
     """What was looked for in vain, or why it cannot be found."""
-    if is_wordless(rebalance):
+    if lacks_reason(rebalance):
         return (
             "a coordinator of this release names neither the reason nor who joined or left, so only the clients' own "
             "logs show it."

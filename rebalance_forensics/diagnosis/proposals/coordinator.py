@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from rebalance_forensics.diagnosis.advice.brokers import repair_broker, replicate_offsets, restart_brokers_cleanly
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, CoordinatorMove, ShownBy
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
-    gave_up_for,
-    told_to_stop,
+    is_planned_handover,
+    shutdown_fault,
     was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
@@ -59,7 +59,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
     told = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
-    fenced, fault, loaded = was_fenced(chain), gave_up_for(chain), _loaded_by(chain)
+    fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
@@ -69,7 +69,10 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         culprits=tuple(broker(n) for n in sorted(named)),
         answers={shown: Present(chain[0].events)},
         severity="info"
-        if planned or shown is REFUSED_A_STARTER or told_to_stop(chain, facts) or whole_cluster_stopped(timeline, chain)
+        if planned
+        or shown is REFUSED_A_STARTER
+        or is_planned_handover(chain, facts)
+        or whole_cluster_stopped(timeline, chain)
         else "warning",
         onset=chain[0].at,
         implies=facts,

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.advice.sessions import (
     after_static_expiry,
 )
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
-from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static, others_in
+from rebalance_forensics.diagnosis.episodes.members.circumstances import named_as_static, surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, lines_after
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -59,7 +59,7 @@ def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
         narrative=cut_off(timeline, absence, own or failed_requests(absence)),
         severity="critical" if is_missing(timeline, [absence]) else "warning",
         own=own[:6],
-        circumstances=(*own[-1:], *others_in(timeline, [absence.at])),
+        circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
         advice=after_network_outage(timeline, absence),
     )
 

@@ -11,14 +11,14 @@ from rebalance_forensics.diagnosis.episodes.coordinator.denied_topics import Den
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     Denial,
     Rejection,
-    around_rejection,
     denial_in,
-    is_out,
-    words_of_denial,
+    denial_text,
+    moves_during_rejection,
+    was_not_readmitted,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import Mixture
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.fences import Fence, around_fence
+from rebalance_forensics.diagnosis.episodes.members.fences import Fence, moves_during_fence
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Present, stated
@@ -70,7 +70,7 @@ def about_rejection(
 def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
     """Members of one group protocol were turned away from a group of the other."""
     whose = mixture.participants
-    facts = [f for p in whose for f in around_rejection(timeline, p, mixture.begin, mixture.end)]
+    facts = [f for p in whose for f in moves_during_rejection(timeline, p, mixture.begin, mixture.end)]
     culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
     who = ", ".join(c.name for c in culprits) if whose else "A member"
     joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
@@ -94,7 +94,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
     """A client was denied the group or its topics."""
     first, last = events[0].at or 0, events[-1].at or 0
     culprits = culprits_of(timeline, [participant])
-    denial, words = denial_in(events), words_of_denial(events[0]).rstrip(". ")
+    denial, words = denial_in(events), denial_text(events[0]).rstrip(". ")
     number, what = occurrences(denial.of_group) + occurrences(denial.of_others), _denied(timeline, denial)
     moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
     return Hypothesis(
@@ -102,7 +102,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
         culprits=culprits,
         answers={DENIED: Present(distinct_events(events))},
         participants=(participant,),
-        severity="critical" if is_out(timeline, participant, last) else "warning",
+        severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
         implies=with_rebalances(timeline, moves),
         struck_at=first,
         narrative=f"{culprits[0].name} is not authorized{f' to access {what}' if what else f': {words}'}.",
@@ -114,7 +114,7 @@ def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hy
     """Brokers denied a member's principal what it needs, and no client's log tells of it."""
     first, last = denials.begin, denials.end
     moves = [f for p in denials.lost for f in timeline.moves(first, last + ONE_REBALANCE_MS, p)]
-    out = any(is_out(timeline, p, last) for p in denials.lost)
+    out = any(was_not_readmitted(timeline, p, last) for p in denials.lost)
     what, number = in_words(timeline.group), occurrences(denials.events)
     denied = f"{', '.join(denials.operations)} on {what} ({', '.join(denials.requests)})"
     return Hypothesis(
@@ -135,7 +135,7 @@ def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis
     lines, gone = denials.events, denials.departures
     what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
     moves = timeline.moves(gone[0].at, gone[-1].at + ONE_REBALANCE_MS)
-    out = any(is_out(timeline, p, gone[-1].at) for p in denials.participants)
+    out = any(was_not_readmitted(timeline, p, gone[-1].at) for p in denials.participants)
     who = " and ".join(denials.principals)
     return Hypothesis(
         because=[*lines[:MOST_DENIALS], *(e for d in gone for e in d.events[:1])],
@@ -162,7 +162,7 @@ def _denied(timeline: Timeline, denial: Denial) -> str:
 
 def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
     """One member of an instance id fenced another, or was refused while the other lived."""
-    facts = around_fence(timeline, fence)
+    facts = moves_during_fence(timeline, fence)
     same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
     return Hypothesis(
         because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.circumstances import others_in
+from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.counted_growth import Growth
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import taken_away
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import removed_by_application
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present
@@ -28,7 +28,7 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
     new = f"A new {what}" if number == 1 else f"{number} new {what}s"
     return Hypothesis(
         because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
-        circumstances=others_in(timeline, [a.at for a in arrivals]),
+        circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),
         culprits=culprits_of(timeline, participants),
         answers={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
         severity="info",
@@ -58,13 +58,13 @@ def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
 def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesis:
     """Members, or stream threads, went for good while others stayed."""
     silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
-    by_hand = [taken_away(timeline, a) for a in absences]
+    by_hand = [removed_by_application(timeline, a) for a in absences]
     threads = [e.thread or "" for told in by_hand for e in told]
     return about_absences(
         timeline,
         absences,
         because=list(chain.from_iterable(by_hand)),
-        circumstances=others_in(timeline, [a.at for a in absences]),
+        circumstances=surrounding_generations(timeline, [a.at for a in absences]),
         severity="info",
         narrative=(removed_by_hand(threads) if all(by_hand) else were_removed(timeline, absences, silent=silent)),
     )

@@ -7,7 +7,7 @@ from itertools import islice
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.expulsions import (
     expelled_with,
-    expulsion_told,
+    expulsion_notices,
     log_starts_after_expulsion,
     unassigned_when_lost,
 )
@@ -345,7 +345,7 @@ def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.absences or not all(expelled_with(timeline, away) for away in subject.absences):
         return Unobservable()
     together = expelled_with(timeline, subject.absences[0])
-    return Present(tuple(e for away in together for e in expulsion_told(away)))
+    return Present(tuple(e for away in together for e in expulsion_notices(away)))
 
 
 @sign(present="these lines are the same for a member that was paused and for one that was cut off", absent="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -40,7 +40,7 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     moves = timeline.moves(begin, end)
     if moves:
         return Present(tuple(e for move in moves for e in move.events[:1]))
-    if any(isinstance(fact, Rebalance) and is_wordless(fact) for fact in subject.facts):
+    if any(isinstance(fact, Rebalance) and lacks_reason(fact) for fact in subject.facts):
         # Such a coordinator tells of sessions that expired, and of nobody who joined or left.
         return Unobservable((Need(what="the logs of the group's clients", who=None, begin=begin, end=end),))
     return _by_the_coordinator(timeline, begin, end)

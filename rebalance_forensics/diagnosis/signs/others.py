@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from math import inf
 
-from rebalance_forensics.diagnosis.episodes.members.departures import gone_for_good, one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.episodes.members.departures import final_departure, one_shutdown_ms, with_members
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -54,14 +54,14 @@ def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
 
 def _by_their_end(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
-    ends = [(gone_for_good(timeline, member), member) for member in timeline.members()]
+    ends = [(final_departure(timeline, member), member) for member in timeline.members()]
     told = [(None if left is None else left.at, member) for left, member in ends]
     return sorted(told, key=lambda end: -inf if end[0] is None else -end[0])
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
     """Whether its log continues, or that of a coordinator that would have missed it."""
-    left = gone_for_good(timeline, other)
+    left = final_departure(timeline, other)
     stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
     if went_at is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    rejoins_without_reason,
     resubscriptions,
     topics_changed_before,
-    wordless_rejoins,
 )
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -33,7 +33,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, RO
 def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
     wordless = timeline.cached_as(
-        "ids of wordless rejoins", lambda: frozenset(r.id for r in wordless_rejoins(timeline))
+        "ids of wordless rejoins", lambda: frozenset(r.id for r in rejoins_without_reason(timeline))
     )
     return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in wordless)
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import is_wordless
+from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -65,7 +65,7 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
 
 def _wordless(timeline: Timeline) -> TimeIndex[Rebalance]:
     """The rebalances for which no line gives a reason."""
-    return TimeIndex(filter(is_wordless, timeline.rebalances), attrgetter("started_at"))
+    return TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at"))
 
 
 @sign(present="it came back, and the logs do not show whether as the same process", absent="")

@@ -30,7 +30,7 @@ class CoordinatorMove(Struct, frozen=True):
     until: int
 
 
-def spoken_of(event: Event) -> int | None:
+def affected_broker(event: Event) -> int | None:
     """The broker that stopped, started or let go: the one that is named, a controller tells of others."""
     named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
     return named if named is not None else event.speaker.broker

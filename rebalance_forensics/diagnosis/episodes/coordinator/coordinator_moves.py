@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import 
     UNNAMED,
     CoordinatorMove,
     ShownBy,
-    spoken_of,
+    affected_broker,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
@@ -72,8 +72,8 @@ def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
     loads = timeline.of(GroupLoaded)
     last: Event | None = None
-    for event in _told_in_order(timeline):
-        broker = spoken_of(event)
+    for event in _coordinator_lines_with_restarts(timeline):
+        broker = affected_broker(event)
         match event:
             case MemberLoaded():
                 continue
@@ -97,20 +97,20 @@ def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
     begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
     started = timeline.of(BrokerStarted).between(begin, end)
-    return bool(heard) and not any(spoken_of(e) == load.speaker.broker for e in started)
+    return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
 
 
 def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
     """Whether a broker that was restarted became the coordinator later: another one was, in between."""
     broker = load.speaker.broker
-    starts = [e for e in timeline.of(BrokerStarted) if spoken_of(e) == broker and time_of(e) <= time_of(load)]
+    starts = [e for e in timeline.of(BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
     elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
     if not starts or not elected:
         return False
     return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
 
 
-def _told_in_order(timeline: Timeline) -> TimeIndex[Event]:
+def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
     spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
     return TimeIndex([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
 
@@ -134,7 +134,7 @@ def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by:
     return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
 
 
-def gave_up_waiting(timeline: Timeline, lost: Event) -> bool:
+def timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
     """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
     participant = timeline.participants.of_speaker(lost)
     if participant is None:
@@ -156,17 +156,17 @@ def _requests(timeline: Timeline) -> frozenset[int]:
     return configured_ms(timeline, REQUEST)
 
 
-_NOT_WRITTEN = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
+_WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 
 
-def answered_in_vain(timeline: Timeline, lost: Event) -> bool:
+def commit_not_written(timeline: Timeline, lost: Event) -> bool:
     """Whether a member gave its coordinator up over a commit that it answered, and at once found the same again."""
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
         return False
     commits = timeline.events_from(who, OffsetCommitFailed).between(at - ROUND_TRIP_MS, at)
     found = timeline.events_from(who, CoordinatorFound).between(at, at + ROUND_TRIP_MS)
-    refused = any(e.error in _NOT_WRITTEN for e in commits)
+    refused = any(e.error in _WRITE_ERRORS for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
 
 
@@ -191,9 +191,9 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
         return
     settled = _settled_at(timeline)
-    moves = [] if settled is None else _told_by_brokers_or_most(timeline, settled)
+    moves = [] if settled is None else _moves_by_brokers_or_most_members(timeline, settled)
     by_members = [] if settled is None else _found_another(timeline, settled)
-    alone = [] if settled is None else _by_brokers_alone(timeline, settled)
+    alone = [] if settled is None else _moves_without_load(timeline, settled)
     for moves_of_kind in (_answered(timeline), by_members, alone, _refused_again(timeline)):
         moves += [m for m in moves_of_kind if not any(abs(m.at - known.at) <= ONE_REBALANCE_MS for known in moves)]
     steps = [*moves, *_bounces(timeline)] if moves else []
@@ -203,13 +203,13 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
             yield chain
 
 
-def _told_by_brokers_or_most(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
+def _moves_by_brokers_or_most_members(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
     moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
     return [m for m in moves if m.at in peopled]
 
 
-def _by_brokers_alone(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
+def _moves_without_load(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
     """What brokers show of moves to a coordinator whose loading is not in these logs."""
     moves = [m for m in unfollowed_moves(timeline) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
@@ -218,7 +218,7 @@ def _by_brokers_alone(timeline: Timeline, settled: int) -> list[CoordinatorMove]
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
-    stopped = ((time_of(e), spoken_of(e)) for e in timeline.of(BrokerStopped))
+    stopped = ((time_of(e), affected_broker(e)) for e in timeline.of(BrokerStopped))
     return [
         CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
         for at, broker in stopped
@@ -263,7 +263,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
                 max(settled, at - ONE_REBALANCE_MS), at + 2 * ROUND_TRIP_MS
             )
-            if e.group == timeline.group or f"broker-{spoken_of(e)}" == before
+            if e.group == timeline.group or f"broker-{affected_broker(e)}" == before
         ]
         yield CoordinatorMove(
             at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - REQUEST_TIMEOUT_MS)]),
@@ -276,7 +276,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
 
 def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str | None:
     """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
-    spoke = timeline.cached(_said_by_brokers).last(at - 1)
+    spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
     if spoke is None:
         # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
         spoke = timeline.of(GroupUnloaded).last(at - 1)
@@ -298,11 +298,11 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     stopped = timeline.of(BrokerStopped).between(
         time_of(lost[0]) - ONE_REBALANCE_MS, time_of(lost[-1]) + ONE_REBALANCE_MS
     )
-    brokers = {number for e in stopped if (number := spoken_of(e)) is not None}
+    brokers = {number for e in stopped if (number := affected_broker(e)) is not None}
     return brokers.pop() if len(brokers) == 1 else None
 
 
-def _said_by_brokers(timeline: Timeline) -> TimeIndex[Event]:
+def _lines_while_coordinating(timeline: Timeline) -> TimeIndex[Event]:
     """What a coordinator says; a broker that loads the group names its members before it coordinates it."""
     spoken = timeline.coordinator_events
     on_the_way = GroupUnloaded | MemberLoaded
@@ -325,7 +325,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             broker is None
             or len(participants) < 2
             or 2 * len(participants) <= len(heard)
-            or _one_by_one_lost(timeline, run)
+            or _lost_at_different_times(timeline, run)
             or not (_of_a_member(timeline, run) or _disconnected(run) or _stopped_at(timeline, run))
         ):
             continue
@@ -350,7 +350,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     A client that is cut off gets no answer, so the word of one member is enough to tell a move from a broken
     connection; the word of a client that may not have joined yet is not (`_was_member`).
     """
-    born = _born_at(timeline)
+    born = _first_generation_at(timeline)
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > born and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, PROCESS_START_MS):
@@ -367,18 +367,18 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     Once is usual for a JoinGroup: a client may ask before the brokers agree on who leads the offsets partition.
     """
     refused: dict[object, list[Event]] = defaultdict(list)
-    born = _born_at(timeline)
+    born = _first_generation_at(timeline)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
-            yield from _in_vain(timeline, refused.pop(speaker, []))
+            yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is not None and event.at > born and _is_answer(event) and not _still_starting(timeline, event):
             refused[speaker].append(event)
     for events in refused.values():
-        yield from _in_vain(timeline, events)
+        yield from _repeated_refusals(timeline, events)
 
 
-def _in_vain(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
+def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
     asks_to_join = [e for e in refused if isinstance(e, JoinFailed | JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
@@ -412,7 +412,7 @@ def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
     return found.coordinator if found is not None and soon else lost.coordinator
 
 
-def _born_at(timeline: Timeline) -> int:
+def _first_generation_at(timeline: Timeline) -> int:
     """When generation 1 was reached, where the logs reach back to it: whoever asked before was a member of nothing."""
     first = next((g for g in timeline.generations if g.generation == 1 and g.members), None)
     return (first.completed_at or first.started_at or 0) if first is not None and timeline.protocol == "classic" else 0
@@ -425,7 +425,7 @@ def _is_answer(event: Event) -> bool:
     return getattr(event, "error", None) == "NOT_COORDINATOR"
 
 
-def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
+def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
     """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
     first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
@@ -436,7 +436,7 @@ def _one_by_one_lost(timeline: Timeline, run: list[Event]) -> bool:
 def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
     """Whether a member gave up its coordinator for a reason of its own, wherever that was."""
     starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
-    return starting_or_denied or gave_up_waiting(timeline, lost) or answered_in_vain(timeline, lost)
+    return starting_or_denied or timed_out_while_joining(timeline, lost) or commit_not_written(timeline, lost)
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:
@@ -502,7 +502,7 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
 
 
-def told_to_stop(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
+def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
     """Whether all that shows is brokers that handed the group over as they were shut down, and nobody was hurt."""
     stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
@@ -515,7 +515,7 @@ def was_fenced(chain: list[CoordinatorMove]) -> bool:
     return "fenced" in phases and "stopping" not in phases
 
 
-def gave_up_for(chain: list[CoordinatorMove]) -> str | None:
+def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
     """What a broker of the chain says that it shut itself down for."""
     stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
     return next((e.fault for e in stops if e.fault is not None), None)
@@ -523,9 +523,9 @@ def gave_up_for(chain: list[CoordinatorMove]) -> str | None:
 
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
     """From the first sign of a loss to the last of the same move, the longest of them."""
-    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _one_by_one(chain))
+    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _separate_moves(chain))
     return max(ends)
 
 
-def _one_by_one(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
+def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
     return runs(chain, lambda m: m.at, PROCESS_START_MS, until=lambda m: m.until)

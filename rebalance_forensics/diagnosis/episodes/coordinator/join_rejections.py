@@ -74,7 +74,7 @@ class Rejection(Struct, frozen=True):
 
     def facts(self, timeline: Timeline) -> list[Fact]:
         """How it came, closed and went meanwhile."""
-        return around_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
+        return moves_during_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
 
 
 def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
@@ -88,7 +88,7 @@ def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
     return sorted(found, key=lambda rejection: rejection.participant.name)
 
 
-def around_rejection(timeline: Timeline, participant: Participant, first: int, last: int) -> list[Fact]:
+def moves_during_rejection(timeline: Timeline, participant: Participant, first: int, last: int) -> list[Fact]:
     """How a client that was turned away came, closed and went, from its first rejection to its last."""
     facts: list[Fact] = [*timeline.stops.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)]
     facts += timeline.departures.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)
@@ -160,14 +160,14 @@ def _is_about_group(event: Event) -> bool:
 _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
 
 
-def words_of_denial(event: Event) -> str:
+def denial_text(event: Event) -> str:
     """What the line says of it, in a sentence, without the class that logged it."""
     reason: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
     sentence = _SENTENCE.search(event.text)
     return reason or (sentence[0] if sentence else event.text)[:160].strip()
 
 
-def is_out(timeline: Timeline, participant: Participant, last: int) -> bool:
+def was_not_readmitted(timeline: Timeline, participant: Participant, last: int) -> bool:
     """It was a member, and did not come back."""
     departure = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
     return departure is not None and departure.at > last - ONE_REBALANCE_MS and departure.returned is None

@@ -82,7 +82,11 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
             d for d in departures if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))
         ]
         later = timeline.departures.since(begin)
-        found += [d for d in later if _told_by_the_former(timeline, d, move) or _lost_in_it(timeline, d, move)]
+        found += [
+            d
+            for d in later
+            if _expired_by_former_coordinator(timeline, d, move) or _session_lost_in_move(timeline, d, move)
+        ]
         arrivals = timeline.arrivals.between(begin, end)
         found += [a for a in arrivals if not a.first and a.start is None and a.after not in left]
         blocked = [d for d in later if held_up(timeline, d, move)]
@@ -109,7 +113,7 @@ def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:
     return lost and alone and move.at <= departure.at <= move.until
 
 
-def _told_by_the_former(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
     if departure.why not in UNANNOUNCED or not all(
         f"broker-{e.speaker.broker}" == move.broker for e in departure.events
@@ -122,7 +126,7 @@ def _told_by_the_former(timeline: Timeline, departure: Departure, move: Coordina
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
 
 
-def _lost_in_it(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+def _session_lost_in_move(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """Every session starts anew when the group is loaded: who expires one session later never came to the new broker.
 
     One whose process died or was started anew at that time has its own cause; so has a group of which nobody stays.

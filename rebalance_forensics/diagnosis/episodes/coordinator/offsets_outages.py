@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import told_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
@@ -74,7 +74,7 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
         begin, end = time_of(run[0]), time_of(run[-1])
         shrunk = _shrunk(timeline, begin, end)
         near = timeline.of(ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
-        stopped = _down(timeline, begin, end)
+        stopped = _stopped_brokers(timeline, begin, end)
         yield Outage(
             tuple(run),
             tuple(shrunk),
@@ -91,7 +91,7 @@ def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[
         if (
             found
             and _shrunk(timeline, *(end := time_of(found[-1][-1]), time_of(run[0])))
-            and not _healed(timeline, end, time_of(run[0]))
+            and not _is_replica_back(timeline, end, time_of(run[0]))
         ):
             found[-1] += run
         else:
@@ -99,7 +99,7 @@ def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[
     return found
 
 
-def _healed(timeline: Timeline, begin: int, end: int) -> bool:
+def _is_replica_back(timeline: Timeline, begin: int, end: int) -> bool:
     changed = timeline.of(IsrChanged).between(begin, end)
     return any(e.direction == "expanded" and _of_offsets(e.partition) for e in changed)
 
@@ -111,7 +111,7 @@ def _of_offsets(partition: str | None) -> bool:
 def _refused_writes(timeline: Timeline) -> list[Event]:
     """Assignments that were not stored; where none is logged, commits or other writes to its partition."""
     rebalances = timeline.of(AssignmentNotStored, RebalanceStarted)
-    own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _again_and_again(timeline)
+    own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _unexplained_restarts(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
@@ -125,12 +125,12 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     Whoever made them, those of the group fail as well: a coordinator before 2.1 does not log it, nor does any log the
     commits, nor the rebalance that waits for its first members.
     """
-    partition = told_partition(timeline.group, timeline.own, timeline.settings)
+    partition = known_partition(timeline.group, timeline.own, timeline.settings)
     if partition is None:
         return []
     refused = (e for e in timeline.of(ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
     writes: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
-    return writes if _lasts(timeline, writes) else []
+    return writes if _is_persistent(timeline, writes) else []
 
 
 def _has_members(timeline: Timeline, at: int) -> bool:
@@ -138,7 +138,7 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     return isinstance(formed, GenerationStabilized) and formed.member_count != 0
 
 
-def _lasts(timeline: Timeline, refusals: Sequence[Event]) -> bool:
+def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
     return len(refusals) >= AGAIN and time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(
         timeline, OFFSETS_WRITE
     )
@@ -147,10 +147,10 @@ def _lasts(timeline: Timeline, refusals: Sequence[Event]) -> bool:
 def refused_commits(timeline: Timeline) -> list[Event]:
     """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
     commits: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
-    return commits if _lasts(timeline, commits) else []
+    return commits if _is_persistent(timeline, commits) else []
 
 
-def _again_and_again(timeline: Timeline) -> list[Event]:
+def _unexplained_restarts(timeline: Timeline) -> list[Event]:
     """Before 2.1 no coordinator says why it begins again: many rebalances while the topic refuses writes show it."""
     refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
@@ -182,7 +182,7 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
     return sorted((e for lines in standing.values() for e in lines), key=time_of)
 
 
-def _down(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
+def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
     down: dict[int | None, list[BrokerStopped]] = {}
     changes: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
@@ -201,10 +201,10 @@ def _missing(
     shrunk_away = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
     down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
     both = [b for b in shrunk_away if b in down] or shrunk_away or down
-    return both or _most_often_lost(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
+    return both or _most_unreachable(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
 
 
-def _most_often_lost(timeline: Timeline, since: int) -> list[int]:
+def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
     """Without a broker's log: whom clients could not reach most often, and that did not itself refuse the writes."""
     lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(since)]
     refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}

@@ -20,7 +20,7 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
-def told_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
+def known_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
     """The partition as the coordinator prints it with what it says of a group, or as the brokers' settings give it."""
     printed = (e.speaker.offsets_partition for e in events if e.group is not None)
     partition_printed = next((partition for partition in printed if partition is not None), None)

@@ -99,7 +99,7 @@ def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
     if timeline.cached(_whys).isdisjoint(wanted):
         return []
     found = []
-    ends = timeline.cached(_ends_of_lives)
+    ends = timeline.cached(_departures_by_life)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
             departures = [d for d in group if d.why in wanted]
@@ -107,7 +107,7 @@ def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
                 continue
             until = groups[index + 1][0].at if index + 1 < len(groups) else None
             before = groups[index - 1][-1].at if index else None
-            found.append(_away(timeline, participant, departures, before, until))
+            found.append(_absence(timeline, participant, departures, before, until))
     return sorted(found, key=lambda a: (a.at, a.participant.name))
 
 
@@ -116,7 +116,7 @@ def _whys(timeline: Timeline) -> frozenset[str]:
     return frozenset(departure.why for departure in timeline.departures)
 
 
-def _ends_of_lives(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
+def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
     """The departures of each participant, those together by which one life of it ended."""
     by_participant: dict[Participant, list[Departure]] = defaultdict(list)
     for departure in timeline.departures:
@@ -124,11 +124,11 @@ def _ends_of_lives(timeline: Timeline) -> dict[Participant, list[list[Departure]
     found = {}
     for participant, departures in by_participant.items():
         groups = runs(departures, lambda d: d.at, together_ms(timeline) if participant.kind == "instance" else 0)
-        found[participant] = [part for group in groups for part in _lives_of(timeline, group)]
+        found[participant] = [part for group in groups for part in _split_by_life(timeline, group)]
     return found
 
 
-def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
+def _split_by_life(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
     """Who goes after all that went are back has gone again, and so has whoever joined from a new process."""
     parts = [group[:1]]
     for departure in group[1:]:
@@ -143,7 +143,7 @@ def _lives_of(timeline: Timeline, group: list[Departure]) -> list[list[Departure
     return parts
 
 
-def _away(
+def _absence(
     timeline: Timeline, participant: Participant, group: Sequence[Departure], before: int | None, until: int | None
 ) -> Absence:
     """The absence that some departures begin; the one before it ended by `before`, the next one begins at `until`."""
@@ -153,7 +153,7 @@ def _away(
     joined = min((came_at[m] for m in departed_at if m in came_at), default=0)
     start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
-    if stop is not None and (stop.at <= joined or _went_on(timeline, participant, stop, begin)):
+    if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
         stop = None
     if stop is None or _of_other_threads(timeline, stop, departed_at):
         ended = _end_of_threads(timeline, participant, begin, group)
@@ -244,7 +244,7 @@ def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
     return {a.member: a.at for a in reversed(timeline.arrivals)}
 
 
-def _went_on(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
+def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
     """Whether the participant was a working member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
     lines = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)

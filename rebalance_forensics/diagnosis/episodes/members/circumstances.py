@@ -18,7 +18,7 @@ LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 """Who says how many members a generation has, the briefest first."""
 
 
-def others_in(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
+def surrounding_generations(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
     """That others were in: the generation before these times and those that followed, as far as logged."""
     for kind in LISTING:
         listed = timeline.of(kind)
@@ -51,7 +51,7 @@ def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
     return {instance: TimeIndex(lines, time_of) for instance, lines in found.items()}
 
 
-def subscriptions_around(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
+def subscription_before(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
     """What it subscribed to last before a rejoin."""
     before = timeline.events_from(participant, Subscribed).last(at)
     return (before,) if before is not None else ()

@@ -25,7 +25,7 @@ def _closings(timeline: Timeline) -> list[Absence]:
     left = absences(timeline, VOLUNTARY)
     # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
     left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
-    quiet = [a for a in losses(timeline) if _closed_unheard(timeline, a)]
+    quiet = [a for a in losses(timeline) if _closed_without_leave_group(timeline, a)]
     return sorted(_one_for_each_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
 
 
@@ -51,7 +51,7 @@ def left_without_client_log(timeline: Timeline, away: Sequence[Absence]) -> bool
     return asked and not any(_is_heard(timeline, a) for a in away)
 
 
-def gone_between_lists(timeline: Timeline) -> list[Absence]:
+def missing_from_next_list(timeline: Timeline) -> list[Absence]:
     """Members that one list of the group has and the next one lacks, where no line says how they went.
 
     A coordinator logs that at INFO, as it does its lists. A leader does not know: only picked lines leave it open.
@@ -80,7 +80,7 @@ def ended_with_its_process(absence: Absence) -> bool:
     return absence.stop is not None or absence.start is not None
 
 
-def _closed_unheard(timeline: Timeline, absence: Absence) -> bool:
+def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
     """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
     if is_static(timeline, absence) or not absence.participant.has_log:
         return False

@@ -39,7 +39,7 @@ _TOO_LATE = EXPELLED | {"CommitFailedException"}
 """What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
 
 _TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
-_OVER = (
+_RECOVERED = (
     CoordinatorFound, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, LeaveSent, ConsumerClosed,
     ProcessStopping, StreamsStateChanged, WorkerStopped,
 )  # fmt: skip
@@ -101,9 +101,9 @@ def left_without_coordinator(timeline: Timeline) -> Losses:
     Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
     """
     troubled: Losses = {}
-    for event in timeline.own.of_type(*_TROUBLE, *_OVER):
+    for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
         speaker = _speaker(timeline, event)
-        if isinstance(event, _OVER):
+        if isinstance(event, _RECOVERED):
             troubled.pop(speaker, None)
         elif event.speaker.role != "broker" and event.at is not None and _is_trouble(event):
             troubled.setdefault(speaker, []).append(event)

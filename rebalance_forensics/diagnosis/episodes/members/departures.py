@@ -12,9 +12,9 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import (
+    joins_empty_group,
     joins_stable_group,
     states_full_membership,
-    told_empty,
 )
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -51,10 +51,10 @@ _LEADS = ("librdkafka/", "python/", "go/")
 
 def leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
     """Where nobody logged that it leads, a member without a log does: the coordinator always has one lead."""
-    return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_say_so)
+    return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_log_assignments)
 
 
-def _leaders_say_so(timeline: Timeline) -> bool:
+def _leaders_log_assignments(timeline: Timeline) -> bool:
     """Java's clients do from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka if it joins."""
     joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
     return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
@@ -144,16 +144,16 @@ def initial_arrivals(timeline: Timeline) -> frozenset[str]:
 
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     found = []
-    for run in _one_after_another(timeline):
+    for run in _arrival_runs(timeline):
         if (
-            (_into_an_empty_group(timeline, run) or after_all_left(timeline, run[0]))
-            and _nobody_before(timeline, run[0])
-            and not _others_in(timeline, run)
-            and not _others_expire(timeline, run)
+            (_joins_empty_group(timeline, run) or after_all_left(timeline, run[0]))
+            and _has_no_earlier_generation(timeline, run[0])
+            and not _has_earlier_members(timeline, run)
+            and not _earlier_members_expire(timeline, run)
         ):
             settled = settled_after(timeline, run[0].at)
-            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _of_the_start(a, settled)]
-            found.append([a for a in born if not _added_to_its_process(a, born, settled)])
+            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _is_initial(a, settled)]
+            found.append([a for a in born if not _is_added_thread(a, born, settled)])
     return [run for run in found if run]
 
 
@@ -171,19 +171,19 @@ def waits_for_newcomers(rebalance: Rebalance) -> bool:
     return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
 
 
-def _one_after_another(timeline: Timeline) -> list[list[Arrival]]:
+def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
     """Those who came soon after each other, or that one first rebalance took in, however long it waited for more."""
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
     for run in runs(timeline.arrivals, lambda a: a.at, PROCESS_START_MS):
-        if found and any(_took_in(r, found[-1][-1].at, run[0].at) for r in first):
+        if found and any(_spans(r, found[-1][-1].at, run[0].at) for r in first):
             found[-1] += run
         else:
             found.append(run)
     return found
 
 
-def _took_in(rebalance: Rebalance, earlier: int, later: int) -> bool:
+def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
     """Whether it stood open from one arrival to the other."""
     until = rebalance.stabilized_at
     return until is not None and rebalance.started_at - AT_ONCE_MS <= earlier and later <= until
@@ -195,17 +195,17 @@ def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
     return left is not None and left.at >= since
 
 
-def _added_to_its_process(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
+def _is_added_thread(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
     """A thread added to a running instance (KIP-663) has the process start of the threads that formed the group."""
     if arrival.participant.kind != "instance" or arrival.at <= settled + HEARTBEAT_MS:
         return False
     return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in born)
 
 
-def _into_an_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
+def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     """Clients ask to join a little before the coordinator says that the group was empty."""
     begin, until = run[0].at, run[0].at + AT_ONCE_MS
-    if timeline.coverage.is_excerpt and not told_empty(timeline, begin, until):
+    if timeline.coverage.is_excerpt and not joins_empty_group(timeline, begin, until):
         return False
     return any(a.while_empty for a in run if a.at <= until)
 
@@ -221,10 +221,10 @@ def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
     return sorted([max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)])
 
 
-def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
+def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
     first = first_generation(timeline, run[0].at)
-    if _counted_in(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
+    if _counts_earlier_members(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
     if existing_member_revoked(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
         return True
@@ -237,7 +237,7 @@ def _others_in(timeline: Timeline, run: list[Arrival]) -> bool:
     return bool(unseen) or counts.get(first.generation, 0) > arrived or leader_has_no_log(timeline, first)
 
 
-def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
+def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     """A session that ends sooner than it lasts began before them: that member was in, though the logs begin later.
 
     So was one of which its client says that it closed, when the coordinator still has to evict it.
@@ -250,7 +250,7 @@ def _others_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     return any(isinstance(d.events[-1], MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
 
 
-def _counted_in(timeline: Timeline, at: int) -> bool:
+def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
     """Whether the coordinator counted more members than have left since."""
     last = timeline.of(GenerationStabilized).last(at - 1)
     if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
@@ -271,13 +271,13 @@ def _settled(timeline: Timeline) -> TimeIndex[int]:
     return TimeIndex((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
-def _of_the_start(arrival: Arrival, settled: int) -> bool:
+def _is_initial(arrival: Arrival, settled: int) -> bool:
     if arrival.start is not None:
         return arrival.start.at <= settled + HEARTBEAT_MS
     return arrival.at <= settled + AT_ONCE_MS
 
 
-def _nobody_before(timeline: Timeline, first: Arrival) -> bool:
+def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
     populated = populated_at(timeline)
     if populated is None or populated >= first.at - NEXT_HEARTBEAT_MS:
         return True
@@ -292,16 +292,16 @@ def shutdowns(timeline: Timeline) -> list[list[Absence]]:
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     if not timeline.departures:
         return []
-    static = [a for a in losses(timeline) if is_static(timeline, a) and not _ran_on(timeline, a)]
+    static = [a for a in losses(timeline) if is_static(timeline, a) and not _kept_running(timeline, a)]
     without_stop = {id(a) for a in static if a.stop is None}
-    absences = [a for a in (*closings(timeline), *static) if _away_at_the_end(timeline, a)]
-    ends = (_end_of(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
+    absences = [a for a in (*closings(timeline), *static) if _absent_at_end(timeline, a)]
+    ends = (_final_run(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in without_stop for a in g)]
 
 
-def _ran_on(timeline: Timeline, away: Absence) -> bool:
+def _kept_running(timeline: Timeline, away: Absence) -> bool:
     """Whether its own log shows that the process did not stop: it was told that it is no member, and went on."""
     return away.stop is None and bool(lines_after(timeline, away))
 
@@ -311,12 +311,12 @@ def one_shutdown_ms(timeline: Timeline) -> int:
     return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
-def _end_of(run: list[Absence]) -> list[Absence]:
+def _final_run(run: list[Absence]) -> list[Absence]:
     """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
         if gap >= AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
-            return _end_of(run[place + 1 :])
+            return _final_run(run[place + 1 :])
     return run
 
 
@@ -336,7 +336,7 @@ def _counts_members(rebalance: Rebalance) -> bool:
     return any(isinstance(e, GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
 
 
-def _away_at_the_end(timeline: Timeline, away: Absence) -> bool:
+def _absent_at_end(timeline: Timeline, away: Absence) -> bool:
     """Whether it did not come back before all had gone."""
     if any(
         is_bare_member_id(a.member or "") and a.member in {d.member for d in away.departures} for a in away.arrivals
@@ -394,7 +394,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         came = timeline.arrivals.of(participant).last(last)
         went = timeline.departures.of(participant).last(last + ROUND_TRIP_MS)
         if went is None and (
-            _stopped_for_good(timeline, participant, last) or _began_later(timeline, participant, until)
+            _stopped_for_good(timeline, participant, last) or _joined_later_life(timeline, participant, until)
         ):
             continue
         if went is None and (
@@ -423,7 +423,7 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
 
 
-def _began_later(timeline: Timeline, participant: Participant, since: int | None) -> bool:
+def _joined_later_life(timeline: Timeline, participant: Participant, since: int | None) -> bool:
     """Whether it belongs to the next life of the group: a process of which nothing is known before somebody came."""
     first = timeline.arrivals.of(participant).first(0)
     if since is None or first is None or first.at < since:
@@ -437,21 +437,21 @@ def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -
     return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
 
 
-def left_nobody(timeline: Timeline, away: Absence) -> bool:
+def was_last_member(timeline: Timeline, away: Absence) -> bool:
     """Whether it was the last: everybody else had gone, too, and nobody came back."""
     if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
         return False
-    last = timeline.cached(_all_gone_at)
+    last = timeline.cached(_last_departure_at)
     return last is not None and last <= away.at + together_ms(timeline)
 
 
-def _all_gone_at(timeline: Timeline) -> int | None:
+def _last_departure_at(timeline: Timeline) -> int | None:
     """When the last of all members left for good; None where somebody never did."""
-    departures = [gone_for_good(timeline, participant) for participant in timeline.members()]
+    departures = [final_departure(timeline, participant) for participant in timeline.members()]
     return max((went.at for went in departures if went is not None), default=0) if all(departures) else None
 
 
-def gone_for_good(timeline: Timeline, participant: Participant) -> Departure | None:
+def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
     """Its last departure, where it did not come back."""
     went = timeline.departures.of(participant).last(timeline.last)
     came = timeline.arrivals.of(participant).last(timeline.last)

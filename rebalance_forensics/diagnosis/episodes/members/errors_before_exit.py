@@ -39,7 +39,7 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     asked = away.stop is not None and any(isinstance(e, ProcessStopping | WorkerStopped) for e in away.stop.events)
     since, until = begin - PROCESS_START_MS, begin if asked else away.at + HEARTBEAT_MS
     found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
-    found = found or _of_the_only_one_to_go(timeline, away.participant, begin, until)
+    found = found or _exceptions_of_only_departure(timeline, away.participant, begin, until)
     if not found:
         return []
     threads = _stream_threads(timeline, away)
@@ -55,7 +55,7 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
     return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]
 
 
-def _of_the_only_one_to_go(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
+def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
     """Errors in a file that several consumers share, where no line of the layout names a thread.
 
     They are those of the consumer that closes at that moment, provided that no other of the file does.
@@ -64,11 +64,13 @@ def _of_the_only_one_to_go(timeline: Timeline, participant: Participant, begin: 
     exceptions = timeline.of(ExceptionLogged).between(since, until)
     exceptions = [e for e in exceptions if e.speaker.thread is None and e.speaker.client_id is None]
     return [
-        e for e in exceptions if _alone_goes(timeline, participant, timeline.participants.at_place(e), since, until)
+        e
+        for e in exceptions
+        if _is_only_departure(timeline, participant, timeline.participants.at_place(e), since, until)
     ]
 
 
-def _alone_goes(
+def _is_only_departure(
     timeline: Timeline, participant: Participant, neighbors: Sequence[Participant], since: int, until: int
 ) -> bool:
     if participant.kind != "client" or participant not in neighbors:
@@ -121,7 +123,7 @@ def _stream_thread(event: Event) -> str | None:
     return streams_thread(getattr(event, "thread", None) or event.speaker.thread or "")
 
 
-def name_of_exception(event: Event) -> str:
+def exception_name(event: Event) -> str:
     """The exception that a line names, or its text."""
     if isinstance(event, WorkChanged):
         return f"its task {event.what} failed"

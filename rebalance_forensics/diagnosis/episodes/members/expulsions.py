@@ -46,7 +46,7 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     candidates = (
         away
         for away in absences(timeline, ("expelled",))
-        if not _is_coordinator_heard(timeline, away, interval) and not unassigned_when_lost(timeline, away)
+        if not _has_coordinator_log(timeline, away, interval) and not unassigned_when_lost(timeline, away)
     )
     together = runs(
         (away for away in candidates if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval
@@ -54,7 +54,7 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     return [group for group in together if _of_several_processes(group)]
 
 
-def expulsion_told(absence: Absence) -> tuple[Event, ...]:
+def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
     """The answers to the heartbeats of a Java client that say that it is no member."""
     refusals = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
     return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
@@ -94,14 +94,14 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
     return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
 
 
-def _is_coordinator_heard(timeline: Timeline, absence: Absence, interval: int) -> bool:
+def _has_coordinator_log(timeline: Timeline, absence: Absence, interval: int) -> bool:
     """Whether the coordinator's log is there, which says itself how the member went."""
     return bool(covering(timeline.coverage.brokers, absence.at - interval, absence.at))
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     """Whether its log, which would show it, says nothing of a lost coordinator or connection, a stop or a start."""
-    if absence.start is not None or absence.stop is not None or not expulsion_told(absence):
+    if absence.start is not None or absence.stop is not None or not expulsion_notices(absence):
         return False
     begin = absence.at - session_timeout_ms(timeline)
     if not covering(timeline.coverage.of(absence.participant), begin, absence.at):

@@ -175,7 +175,7 @@ def _speaker(timeline: Timeline, event: Event) -> Participant | None:
     return neighbors[0] if len(neighbors) == 1 else None
 
 
-def around_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
+def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
     """How those that used the id came, returned and went meanwhile."""
     participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]

@@ -19,7 +19,7 @@ FIRST_EPOCH = 2
 """The group epoch that a group of the newer protocols starts with, from 4.3 on; before that it is 1."""
 
 
-def told_empty(timeline: Timeline, begin: int, until: int) -> bool:
+def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
     """Whether a line says that the group was empty when somebody came."""
     if timeline.of(GroupEmptied).last(until) is not None:
         return True

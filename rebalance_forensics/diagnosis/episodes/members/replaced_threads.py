@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ThreadAdded, ThreadFailed, ThreadRemoved
 from rebalance_forensics.timeline.event_index import time_of
@@ -44,13 +44,13 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]
     return found
 
 
-def swapped(timeline: Timeline) -> dict[Participant, list[Event]]:
+def swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
     """From brokers alone: a thread goes while another of its process joins, more than once or while others stay."""
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
         return found
     born = initial_arrivals(timeline)
-    lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_lived(timeline, a)}
+    lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_survived(timeline, a)}
     for_good: set[Participant] = set()
     for departure in timeline.departures:
         if departure.participant.has_log:
@@ -81,7 +81,7 @@ def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
     if departure.why in ("unsubscribed", "closed", "left"):
         near = came.between(departure.at - PROCESS_START_MS, departure.at + PROCESS_START_MS)
         nearest = min(near, key=lambda a: abs(a.at - departure.at), default=None)
-        return [nearest] if nearest and _for_it_alone(timeline, departure, nearest) else []
+        return [nearest] if nearest and _replaces_only(timeline, departure, nearest) else []
     if departure.why != "session-expired":
         return []
     # Nothing joins for a process that stands still, and everything for one that is started anew.
@@ -91,7 +91,7 @@ def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
     return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
 
 
-def _for_it_alone(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
+def _replaces_only(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
     """Another thread comes for it while the process lives on; of a process that restarts all go before any comes."""
     if not _other_thread(timeline, heir, departure):
         return False
@@ -148,7 +148,7 @@ def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
     by_handler: dict[Participant, list[Event]] = {}
     for event in timeline.of(ThreadAdded, ThreadFailed):
         participant = timeline.participants.of_speaker(event)
-        if _is_told(event) and participant is not None:
+        if _is_logged(event) and participant is not None:
             by_handler.setdefault(participant, []).append(event)
     yield from (ReplacedThreads(participant, tuple(events), "handler") for participant, events in by_handler.items())
     by_successor = {
@@ -159,12 +159,12 @@ def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
     yield from (
         ReplacedThreads(participant, tuple(events), "successor") for participant, events in by_successor.items()
     )
-    for participant, events in swapped(timeline).items():
+    for participant, events in swapped_threads(timeline).items():
         if participant not in by_handler and participant not in by_successor:
             yield ReplacedThreads(participant, tuple(events), "swapped")
 
 
-def _is_told(event: Event) -> bool:
+def _is_logged(event: Event) -> bool:
     if isinstance(event, ThreadFailed):
         return "REPLACE" in (event.response or "").upper()
     return isinstance(event, ThreadAdded) and event.replacing

@@ -32,7 +32,7 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)
     taken: dict[int, Arrival] = {}
-    absences = _gone(timeline, {id(r.away) for r in known})
+    absences = _unreturned(timeline, {id(r.away) for r in known})
     for away in absences:
         near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
         newcomer = next((a for a in near if _may_succeed(timeline, a, away.participant, away.at)), None)
@@ -40,12 +40,12 @@ def _replacements(timeline: Timeline) -> list[Restart]:
             taken[id(away)] = newcomer
             used |= {a.id for a in newcomers.of(newcomer.participant)}
     left = [away for away in absences if id(away) not in taken]
-    taken |= _by_turns(timeline, left, [a for a in newcomers if a.id not in used])
+    taken |= _alternating_pairs(timeline, left, [a for a in newcomers if a.id not in used])
     pairs = ((away, taken[id(away)]) for away in absences if id(away) in taken)
     return [Restart(away, away.participant, came.at, tuple(newcomers.of(came.participant))) for away, came in pairs]
 
 
-def _by_turns(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
+def _alternating_pairs(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
     """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
     first = {a.participant: a for a in reversed(arrivals)}
     moves: list[Absence | Arrival] = [*absences, *first.values()]
@@ -64,7 +64,7 @@ def _by_turns(timeline: Timeline, absences: list[Absence], arrivals: list[Arriva
     return found
 
 
-def _gone(timeline: Timeline, restarted: set[int]) -> list[Absence]:
+def _unreturned(timeline: Timeline, restarted: set[int]) -> list[Absence]:
     died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
     absences = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
     return sorted((a for a in absences.values() if id(a) not in restarted), key=lambda a: a.at)

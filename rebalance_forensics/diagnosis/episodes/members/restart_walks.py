@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_sta
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import logs_leave_group
@@ -56,7 +56,7 @@ class RestartWalk(Struct, frozen=True):
     @property
     def mostly_expired(self) -> bool:
         """Whether expired sessions alone tell of most of it: a member that was paused or cut off does the same."""
-        return 2 * sum(_expired_unheard(r.away) for r in self.restarts) > len(self.restarts)
+        return 2 * sum(_expired_without_client_log(r.away) for r in self.restarts) > len(self.restarts)
 
     @property
     def mostly_listed(self) -> bool:
@@ -87,14 +87,14 @@ def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
             if _walks_over(timeline, group) and (most or _reaches_out(timeline, group)):
                 yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= settled, cut=not most)
     yield from _under_new_names(timeline)
-    yield from _unheard(timeline, clean)
+    yield from _expiring_in_turn(timeline, clean)
 
 
 def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
     # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
-    enough = ENOUGH_TO_WALK if all(_expired_unheard(r.away) for r in group) else 2
+    enough = ENOUGH_TO_WALK if all(_expired_without_client_log(r.away) for r in group) else 2
     if all(_was_killed(timeline, r.away) for r in group):
         enough = max(ENOUGH_TO_WALK, _settled(timeline, group))
     return enough <= len(participants) and len(group) < most and not _all_at_once(group)
@@ -165,9 +165,9 @@ def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
     return begin is not None and (steps[0] - begin <= stride or timeline.coverage.end - steps[-1] <= stride)
 
 
-def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
+def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
     """A Streams instance that closes sends no LeaveGroup: each expires once and is back before the next one goes."""
-    silent = [a for a in losses(timeline) if _is_unheard(timeline, a)]
+    silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
     back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
     for group in walks([*clean, *back], lambda r: r.away.at, lambda r: r.by):
         participants = {r.by for r in group}
@@ -178,7 +178,7 @@ def _unheard(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
             yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True)
 
 
-def _expired_unheard(absence: Absence) -> bool:
+def _expired_without_client_log(absence: Absence) -> bool:
     expired = all(d.why == "session-expired" for d in absence.departures)
     late = absence.back_at is not None and absence.back_at >= absence.at
     return expired and late and not absence.participant.has_log
@@ -212,12 +212,12 @@ def _is_only_listed(restart: Restart) -> bool:
     return all(map(only_listed, restart.away.departures)) and all(map(only_listed, restart.arrivals))
 
 
-def _is_unheard(timeline: Timeline, absence: Absence) -> bool:
+def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
     unknown = (
         absence.participant.kind == "instance" and not absence.participant.has_log and not is_static(timeline, absence)
     )
     back = absence.back_at is not None and absence.back_at >= absence.at
-    return unknown and back and not process_lived(timeline, absence)
+    return unknown and back and not process_survived(timeline, absence)
 
 
 def _bounces(run: list[Restart]) -> list[list[Restart]]:

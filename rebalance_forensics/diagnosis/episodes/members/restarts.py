@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_lived
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.coverage import covering
@@ -71,7 +71,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
     known = {id(r.away) for r in found}
     expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
     silent = {id(a) for a in expired}
-    for away in [*downs, *(a for a in expired if not process_lived(timeline, a))]:
+    for away in [*downs, *(a for a in expired if not process_survived(timeline, a))]:
         if id(away) in known:
             continue
         since = away.at - _silence_ms(timeline) if id(away) in silent else 0

@@ -32,7 +32,7 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
     return [run for kind in steps for run in runs(kind, lambda a: a.at, ONE_SCALING_MS)]
 
 
-def removals_unheard(timeline: Timeline) -> list[Absence]:
+def unlogged_removals(timeline: Timeline) -> list[Absence]:
     """Members that may have closed without a line: Streams instances whose log is missing, consumers before 2.1."""
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
     unlogged = (

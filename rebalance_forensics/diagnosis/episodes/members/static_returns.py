@@ -42,7 +42,7 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
     logged = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
-    found += [r for r in again if not _is_told(logged, r)]
+    found += [r for r in again if not _is_logged(logged, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
 
 
@@ -56,29 +56,29 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     return found
 
 
-def former_unheard(timeline: Timeline, group: Sequence[Return]) -> bool:
+def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
     """Whether no log shows that the processes had stopped whose places they took; these may still run (KIP-345).
 
     A coordinator that is heard for a session more would show them fenced, or back in their places.
     """
     heard_on = timeline.coverage.end - group[-1].at >= session_timeout_ms(timeline)
-    return not (timeline.has_coordinator_log and heard_on) and not any(_is_gone(timeline, r) for r in group)
+    return not (timeline.has_coordinator_log and heard_on) and not any(_has_former_process(timeline, r) for r in group)
 
 
-def _is_gone(timeline: Timeline, returned: Return) -> bool:
+def _has_former_process(timeline: Timeline, returned: Return) -> bool:
     """Whether its log has more than this life, or tells that it stopped."""
     start = timeline.starts.of(returned.participant).last(returned.at)
     began = returned.at if start is None else start.at
     return timeline.events_from(returned.participant, Event).last(began - 1) is not None
 
 
-def _is_told(logged: TimeIndex[Return], rejoin: Return) -> bool:
+def _is_logged(logged: TimeIndex[Return], rejoin: Return) -> bool:
     """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
     near = logged.between(rejoin.at - ONE_REBALANCE_MS + 1, rejoin.at + ONE_REBALANCE_MS - 1)
     return any(other.participant is rejoin.participant for other in near)
 
 
-def around_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
+def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
     """What belongs to these returns: the facts they are known by, and how those members went and joined again."""
     participants = {r.participant for r in group}
     begin, end = min(r.at for r in group) - ONE_REBALANCE_MS, max(r.at for r in group) + NEXT_HEARTBEAT_MS

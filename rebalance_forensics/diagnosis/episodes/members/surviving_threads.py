@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.timeouts import together_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 
-def process_lived(timeline: Timeline, away: Absence) -> bool:
+def process_survived(timeline: Timeline, away: Absence) -> bool:
     """Only some threads fell silent, while others of their process stayed members.
 
     They came back under their names, or stayed away, as a thread does that ended by an exception.
@@ -35,7 +35,7 @@ def process_lived(timeline: Timeline, away: Absence) -> bool:
     return bool(known - departed - _threads(lost))
 
 
-def taken_away(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
+def removed_by_application(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
     """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
     if away.participant.kind != "instance" or away.start is not None:
         return []

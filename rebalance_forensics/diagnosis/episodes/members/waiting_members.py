@@ -27,15 +27,15 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 
-_IN = (
+_ASSIGNED = (
     SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified, MemberTransitioned,
     TasksAssigned, WorkerAssigned,
 )  # fmt: skip
 """What only a member says that has its assignment."""
-_ASKING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
+_JOINING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
 _PICKED_ATTEMPTS = 3
 """Of one or two picked lines the answer may just have been left out."""
-_SESSION = "session timed out"
+_SESSION_TIMED_OUT = "session timed out"
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -75,12 +75,12 @@ def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
-    asked = [e for e in timeline.events_from(participant, *_ASKING) if not (isinstance(e, Subscribed) and e.by_hand)]
+    asked = [e for e in timeline.events_from(participant, *_JOINING) if not (isinstance(e, Subscribed) and e.by_hand)]
     picked = not timeline.coverage.of(participant)
     if not asked or (picked and len(asked) < _PICKED_ATTEMPTS):
         return None
     begin = time_of(asked[0])
-    end = time_of(asked[-1]) if picked else _heard_until(timeline, participant, begin)
+    end = time_of(asked[-1]) if picked else _log_end(timeline, participant, begin)
     refused = (e for e in asked if isinstance(e, JoinFailed | SyncFailed) and e.error != "MEMBER_ID_REQUIRED")
     return Waiting(
         participant=participant,
@@ -95,7 +95,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
 
 def ensure_member(timeline: Timeline, participant: Participant) -> bool:
     """Whether it ever had an assignment, or others list it; whose SyncGroup fails each time has joined in vain."""
-    if timeline.events_from(participant, *_IN):
+    if timeline.events_from(participant, *_ASSIGNED):
         return True
     joined = timeline.events_from(participant, JoinSucceeded)
     if joined:
@@ -122,7 +122,7 @@ def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
     return any(map(session_is_over, timeline.events_from(participant, CoordinatorLost)))
 
 
-def _heard_until(timeline: Timeline, participant: Participant, begin: int) -> int:
+def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
     """How long its log shows that it waits: to its end, or to its close."""
     logs = [log.end for log in timeline.coverage.of(participant) if log.detailed]
     stop = timeline.stops.of(participant).first(begin)
@@ -136,7 +136,7 @@ def expired_sessions(timeline: Timeline) -> dict[tuple[Participant | None, str],
     """
     found: dict[tuple[Participant | None, str], list[CoordinatorLost]] = {}
     for event in timeline.own.of_type(CoordinatorLost):
-        if event.speaker.role != "broker" and event.at is not None and _SESSION in (event.cause or ""):
+        if event.speaker.role != "broker" and event.at is not None and _SESSION_TIMED_OUT in (event.cause or ""):
             participant = timeline.participants.of_speaker(event)
             found.setdefault((participant, "" if participant is not None else place_name(event)), []).append(event)
     return found

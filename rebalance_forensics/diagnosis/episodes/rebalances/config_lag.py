@@ -104,13 +104,15 @@ def _forces_rejoin(event: Event) -> bool:
 def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
     for (participant, place, _), lines in _by_worker(timeline).items():
         behind = [e for e in lines if isinstance(e, ConfigOffsetBehind)]
-        for run in _standing_still(timeline, participant, behind):
+        for run in _stalled_reads(timeline, participant, behind):
             reads = _reads(run)
-            if len(reads) > 1 and _in_vain(run, lines):
+            if len(reads) > 1 and _repeated_refusals(run, lines):
                 last = reads[-1]
                 assert last.current is not None
                 assert last.wanted is not None
-                yield LaggingWorker(participant, place, last.current, last.wanted, tuple(reads), tuple(_telling(run)))
+                yield LaggingWorker(
+                    participant, place, last.current, last.wanted, tuple(reads), tuple(_failed_first(run))
+                )
 
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
@@ -123,13 +125,13 @@ def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | 
     return found
 
 
-def _in_vain(run: Sequence[ConfigOffsetBehind], lines: Sequence[Event]) -> bool:
+def _repeated_refusals(run: Sequence[ConfigOffsetBehind], lines: Sequence[Event]) -> bool:
     """Whether a line says that it failed: a worker that says only that it reads on may have been restarted unseen."""
     begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1])
     return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in lines)
 
 
-def _standing_still(
+def _stalled_reads(
     timeline: Timeline, participant: Participant | None, events: Sequence[ConfigOffsetBehind]
 ) -> Iterator[list[ConfigOffsetBehind]]:
     """A worker's lines, cut where its offset moved, where it was started anew, and where it was quiet for long."""
@@ -158,7 +160,7 @@ def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
     return max(ended, begun, key=len)
 
 
-def _telling(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
+def _failed_first(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
     """Those with which it gave up first."""
     yield from (e for e in run if e.failed)
     yield from (e for e in run if not e.failed)
@@ -172,7 +174,7 @@ def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
         for (error, leader), streak in groupby(assigned, key=lambda e: (e.error, e.leader)):
             if error == CONFIG_MISMATCH and leader:
                 streaks[leader] += runs(streak, time_of, QUIET_MS)
-    yield from _leaders_by_their_own_word(timeline)
+    yield from _leaders_by_own_log(timeline)
     for leader, found in streaks.items():
         failed = max(found, key=len)
         if len({e.generation for e in failed}) > 1:
@@ -180,7 +182,7 @@ def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
             yield LaggingLeader(timeline.participants.of_member(leader), leader, wanted, tuple(failed))
 
 
-def _leaders_by_their_own_word(timeline: Timeline) -> Iterator[LaggingLeader]:
+def _leaders_by_own_log(timeline: Timeline) -> Iterator[LaggingLeader]:
     """A leader logs each assignment in which it had to leave everybody without work (WorkerCoordinator)."""
     for (participant, place, _), lines in _by_worker(timeline).items():
         leading = [e for e in lines if isinstance(e, ConfigOffsetBehind) and e.leading]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
@@ -46,7 +46,7 @@ class Rejoin(Struct, frozen=True):
     now: JoinSucceeded
 
 
-def rejoined_unasked(timeline: Timeline) -> list[Rejoin]:
+def unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
     """Members that nothing drove out joined again.
 
     Before 3.0 enforceRebalance is the one reason to join that no client logs, and the coordinator starts a
@@ -78,11 +78,11 @@ def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceede
     return same and is_java(now) and not restarted
 
 
-TELLS_THE_OTHERS = Affected((2, 7), (3, 0))
+LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
 """Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
 
 
-KAFKAS_OWN_WORDS = (
+JAVA_REASONS = (
     "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
     "subscription has changed",
     "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
@@ -90,7 +90,7 @@ KAFKAS_OWN_WORDS = (
     "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
 )  # fmt: skip
 """Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
-OTHER_CLIENTS_WORDS = (
+OTHER_CLIENTS_REASONS = (
     "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
     "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
     "partitions on topics another member is consuming", "offset commit error", "client leaving group",
@@ -119,16 +119,16 @@ class EnforcedRejoin(Struct, frozen=True):
 def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
     """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
     for request in timeline.requests:
-        if request.participant is not None and (_is_enforced(request) or _in_own_words(timeline, request)):
+        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
             how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
             yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
-    for rejoined in rejoined_unasked(timeline):
+    for rejoined in unexplained_rejoins(timeline):
         if rejoined.before.generation == rejoined.now.generation:
             lines = (rejoined.start, rejoined.now)
             yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
         elif rejoined.before.generation == rejoined.now.generation - 1:
             yield from _without_a_reason(timeline, rejoined)
-    for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
+    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:
             yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
 
@@ -143,7 +143,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
         return
     gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
-    if hands_over or not timeline.cached(releases_of).affects("client", [TELLS_THE_OTHERS], [rejoined.start]):
+    if hands_over or not timeline.cached(releases_of).affects("client", [LOGS_OTHER_REASONS], [rejoined.start]):
         return
     requests = timeline.requests.of(rejoined.participant).between(at - TICK_MS, at + HEARTBEAT_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)
@@ -152,25 +152,25 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
 
 def _is_enforced(request: Request) -> bool:
     """A reason of Kafka's own with more stuck to it, such as the next CSV column, is not the application's."""
-    return request.why == "enforced" and not (request.reason or "").startswith(KAFKAS_OWN_WORDS)
+    return request.why == "enforced" and not (request.reason or "").startswith(JAVA_REASONS)
 
 
-def _in_own_words(timeline: Timeline, request: Request) -> bool:
+def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
     """A text that no Kafka client writes by itself was given to enforceRebalance(reason)."""
     if timeline.kind != "consumer":
         return False
     reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
-    if any(reason and not _is_kafkas(reason) for reason in reasons):
+    if any(reason and not _is_client_reason(reason) for reason in reasons):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
-    return request.why == "other" and any(_by_java(e) for e in request.events)
+    return request.why == "other" and any(_is_java_request(e) for e in request.events)
 
 
-def _by_java(event: Event) -> bool:
+def _is_java_request(event: Event) -> bool:
     """Other clients word their own reasons freely; only the Java client's are all known."""
     return isinstance(event, JoinRequested) and is_java(event)
 
 
-def _is_kafkas(reason: str) -> bool:
+def _is_client_reason(reason: str) -> bool:
     return reason.strip() in ("", "not provided", "null") or any(
-        words in reason for words in (*KAFKAS_OWN_WORDS, *OTHER_CLIENTS_WORDS)
+        words in reason for words in (*JAVA_REASONS, *OTHER_CLIENTS_REASONS)
     )

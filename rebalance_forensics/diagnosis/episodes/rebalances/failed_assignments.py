@@ -79,7 +79,7 @@ def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]
     return [*traces[:1], *timeline.of(RebalanceStarted).between(begin, end)[:1]]
 
 
-def words_of_failure(event: Event) -> str:
+def failure_text(event: Event) -> str:
     """What a line says of the exception."""
     text: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
     return (text or "no reason was logged").removeprefix("rebalance failed due to ")

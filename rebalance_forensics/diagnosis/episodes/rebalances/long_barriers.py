@@ -63,7 +63,7 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
         last = _replaced_leaders(timeline, rebalance) or [d.participant for d in removed] or joined_last
         lines = _lines(timeline, rebalance, removed, last)
         if lines and (rebalance.stabilized_at is not None or joined_last):
-            began_by = _began_it(timeline, rebalance, open_ms)
+            began_by = _triggers(timeline, rebalance, open_ms)
             participants = tuple(dict.fromkeys(last))
             yield LongBarrier(rebalance, open_ms, participants, tuple(removed), tuple(began_by), tuple(lines))
 
@@ -143,7 +143,7 @@ def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]
     return [e for e in joins if e.speaker.role != "broker"][:MOST_JOINS] if rebalance.joined_at else []
 
 
-def _began_it(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
+def _triggers(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
     """The join or request that opened the barrier is its trigger, not a cause of its own."""
     begin = rebalance.started_at
     near: list[Fact] = [*timeline.arrivals.between(begin - ROUND_TRIP_MS, begin + open_ms)]

@@ -7,7 +7,7 @@ from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.facts import Rebalance
 
 
-def is_wordless(rebalance: Rebalance) -> bool:
+def lacks_reason(rebalance: Rebalance) -> bool:
     """Whether the line that opens it gives no reason: anybody may have come, gone or rejoined."""
     return any(_gives_no_reason(event) for event in rebalance.events)
 

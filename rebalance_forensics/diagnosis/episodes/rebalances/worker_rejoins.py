@@ -9,7 +9,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.episodes.topics.subscriptions import wordless_rejoins
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance, Request
@@ -45,7 +45,7 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
     """
     if timeline.kind != "connect":
         return
-    uncovered = [r for r in wordless_rejoins(timeline) if not _is_heard(timeline, r)]
+    uncovered = [r for r in rejoins_without_reason(timeline) if not _is_heard(timeline, r)]
     for run in runs(uncovered, lambda r: r.at, ONE_REBALANCE_MS):
         rebalances = tuple(touched(timeline, run))
         if rebalances:

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     asks_by_pattern,
+    subscribed_topics,
     topics_changed_before,
-    topics_told,
 )
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
@@ -87,13 +87,15 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
                 complete=complete,
                 topics=topics,
                 lines=tuple(dict.fromkeys(e for _, e in new)),
-                taken_up_by=_taker(timeline, new) if anew and not _appeared(timeline, rebalance, topics) else None,
+                taken_up_by=_only_recipient(timeline, new)
+                if anew and not _appeared(timeline, rebalance, topics)
+                else None,
             )
 
 
-def _taker(timeline: Timeline, new: list[tuple[str, Event]]) -> Participant | None:
+def _only_recipient(timeline: Timeline, new: list[tuple[str, Event]]) -> Participant | None:
     takers = {timeline.participants.of_speaker(e) for _, e in new if not isinstance(e, AssignmentComputed)}
-    if not takers and topics_told(timeline):
+    if not takers and subscribed_topics(timeline):
         fresh = {p for p, _ in new}
         maps = [e.assignment for _, e in new if isinstance(e, AssignmentComputed)]
         takers = {

@@ -11,10 +11,10 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    rejoins_without_reason,
     resubscriptions,
-    topics_told,
+    subscribed_topics,
     topics_under_pattern,
-    wordless_rejoins,
 )
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
@@ -79,7 +79,7 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
     ]
     for request in logged:
         if request.participant is not None:
-            maybe_pattern = _new_topics_unheard(timeline, request)
+            maybe_pattern = _new_topics_uncovered(timeline, request)
             shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if maybe_pattern else "logged"
             yield SubscriptionChange(request.participant, shown, request.events, (request,))
     yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
@@ -87,15 +87,15 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
         if growth.taken_up_by is not None:
             lines, topics = tuple(growth.lines), tuple(growth.topics)
             yield SubscriptionChange(growth.taken_up_by, "taken-up", lines, (growth.rebalance,), topics)
-    for request in wordless_rejoins(timeline) if timeline.kind == "consumer" else ():
+    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:
             yield SubscriptionChange(request.participant, "wordless", request.events, (request,))
 
 
-def _new_topics_unheard(timeline: Timeline, request: Request) -> bool:
+def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
     """Whether a member that may read a pattern says so to brokers whose logs begin too late to show a new topic."""
     at = request.at
-    if timeline.events_from(request.participant, Subscribed).last(at) is not None or topics_told(timeline):
+    if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscribed_topics(timeline):
         return False
     return not covering(timeline.coverage.brokers, at - ONE_REBALANCE_MS, at, detailed=False)
 

@@ -39,7 +39,7 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     if difference:
         appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
         return difference if appeared or _never_subscribed(request) else None
-    if topics_told(timeline):
+    if subscribed_topics(timeline):
         changed = read_by_the_group(timeline, changed)  # whoever is heard asks by name: so may the one that is not
     return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
 
@@ -62,14 +62,14 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
     Under a pattern it also reads topics of which no line tells; one that a member was given is surely among them.
     """
-    known = topics_told(timeline) or given_topics(timeline).partitions
+    known = subscribed_topics(timeline) or given_topics(timeline).partitions
     if not known or not all(a.has_log for a in timeline.members()):
         return changed
     read = read_by_the_group(timeline, changed)
     return read or changed if asks_by_pattern(timeline) else read
 
 
-def topics_told(timeline: Timeline) -> frozenset[str]:
+def subscribed_topics(timeline: Timeline) -> frozenset[str]:
     """The topics that members asked for in their logs; none where any of them asked for a pattern."""
     return frozenset() if asks_by_pattern(timeline) else timeline.cached(_asked)
 
@@ -102,20 +102,20 @@ def _is_internal(timeline: Timeline, topic: str) -> bool:
     return topic.startswith(f"{timeline.group}-") and topic.endswith(("-changelog", "-repartition"))
 
 
-def wordless_rejoins(timeline: Timeline) -> list[Request]:
+def rejoins_without_reason(timeline: Timeline) -> list[Request]:
     """Members that the coordinator already knew and that made it rebalance, though no reason was logged.
 
     Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
     """
-    return timeline.cached(_wordless_rejoins)
+    return timeline.cached(_rejoins_without_reason)
 
 
-def _wordless_rejoins(timeline: Timeline) -> list[Request]:
-    found = [r for r in timeline.requests if _is_wordless(r)]
+def _rejoins_without_reason(timeline: Timeline) -> list[Request]:
+    found = [r for r in timeline.requests if _lacks_reason(r)]
     return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
 
 
-def _is_wordless(request: Request) -> bool:
+def _lacks_reason(request: Request) -> bool:
     starts = [e for e in request.events if isinstance(e, RebalanceStarted)]
     if any(e.client_reason not in (None, "", "not provided") for e in starts) or len(starts) < len(request.events):
         return False

@@ -17,10 +17,10 @@ from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING,
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     of_the_group,
     read_by_the_group,
+    rejoins_without_reason,
+    subscribed_topics,
     topics_changed_before,
-    topics_told,
     topics_under_pattern,
-    wordless_rejoins,
 )
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
 from rebalance_forensics.diagnosis.wording.durations import span
@@ -74,11 +74,11 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     asked = [r for r in timeline.requests if r.at > formed]
     logged = [r for r in asked if r.why == "metadata-changed" or topics_under_pattern(timeline, r) is not None]
     logged = [r for r in logged if not knows_no_partition_yet(timeline, r)]
-    others = [r for r in logged if not _noticed_only_that_topics_vanished(timeline, r)]
+    others = [r for r in logged if not _noticed_only_vanished_topics(timeline, r)]
     for group in runs(others, lambda r: r.at, ONE_SCALING_MS):
         yield _noticed(timeline, group, "change-logged", [])
     near = TimeIndex(logged)
-    without_reason = [r for r in wordless_rejoins(timeline) if not _is_next_to(r, near)]
+    without_reason = [r for r in rejoins_without_reason(timeline) if not _is_next_to(r, near)]
     for request in without_reason:
         yield from _perhaps_noticed(timeline, request)
     yield from _grown(timeline, [*logged, *without_reason])
@@ -100,7 +100,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Shown, topics:
     )
 
 
-def _noticed_only_that_topics_vanished(timeline: Timeline, request: Request) -> bool:
+def _noticed_only_vanished_topics(timeline: Timeline, request: Request) -> bool:
     """Whether it is told with the members that cannot commit what they read of these topics, and with nothing else."""
     seen = {topic for e in request.events for topic in changed_topics(e)}
     return bool(seen) and any(
@@ -129,7 +129,7 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
         return "changed-nearby"
     if grown:
         return "all-new" if all(g.complete for g in grown) else "seem-new"
-    subscribed, read = topics_told(timeline), read_by_the_group(timeline, topics)
+    subscribed, read = subscribed_topics(timeline), read_by_the_group(timeline, topics)
     if read and (not subscribed or subscribed & set(_names_of(read))):
         return "read-topic-changed"
     # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
@@ -191,7 +191,7 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
     """A KIP-848 epoch that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
         bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
-        if not bumps or _member_did_it(timeline, rebalance) or _same_metadata(timeline, bumps[0]):
+        if not bumps or _is_caused_by_member(timeline, rebalance) or _same_metadata(timeline, bumps[0]):
             continue
         topics = of_the_group(timeline, topics_changed_before(timeline, rebalance.started_at))
         if topics:
@@ -211,7 +211,7 @@ def _same_metadata(timeline: Timeline, bump: GroupEpochBumped) -> bool:
     return before is not None and bump.metadata_hash is not None and before.metadata_hash == bump.metadata_hash
 
 
-def _member_did_it(timeline: Timeline, rebalance: Rebalance) -> bool:
+def _is_caused_by_member(timeline: Timeline, rebalance: Rebalance) -> bool:
     near = (rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + HEARTBEAT_MS)
     return bool(timeline.moves(*near)) or timeline.requests.any_between(*near)
 
