@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import MOST_IDS, related, relations_among
-from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition, known_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import Incident, Relation
 from tests.diagnosis.closings import closes, comes
 from tests.story import Story
