@@ -193,7 +193,7 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
             start=split.start,
             lines=_way_of(split),
             records=counts.records,
-            telling=tally.roles.total(),
+            about_groups=tally.roles.total(),
             brokers=tally.roles["broker"],
             cut_short=tally.cut_short,
         )

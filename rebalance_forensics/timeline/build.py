@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
 from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.replay.processes import processes_of
 from rebalance_forensics.timeline.replay.requests import requests_of
-from rebalance_forensics.timeline.static_returns import with_lines_behind
+from rebalance_forensics.timeline.static_returns import with_kept_lines
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import session_of_events
 
@@ -56,7 +56,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         stops=TimeIndex(processes.stops),
         departures=TimeIndex(history.departures),
         arrivals=TimeIndex(history.arrivals),
-        returns=TimeIndex(with_lines_behind(history.returns, lines.ungrouped)),
+        returns=TimeIndex(with_kept_lines(history.returns, lines.ungrouped)),
         requests=TimeIndex(requests_of(who.participants, lines.own)),
         rebalances=IntervalIndex(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,

@@ -41,7 +41,7 @@ class UngroupedEvents:
         (known,) = without_copies(tuple(events))
         shared = with_brokers(with_roles(known, ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)
-        self._beside: dict[str, list[Event]] = defaultdict(list)
+        self._by_place: dict[str, list[Event]] = defaultdict(list)
         self._places_of_client: dict[str, set[str]] = defaultdict(set)
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
         self._unnamed = UnnamedClients()
@@ -50,15 +50,15 @@ class UngroupedEvents:
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
-                self._beside[place_name(event)].append(event)
+                self._by_place[place_name(event)].append(event)
                 self._note_client(event)
-        for said in self._beside.values():
-            if all(isinstance(event, WorkerStarted | WorkerStopped | SettingsReported) for event in said):
-                for event in said:
+        for events_there in self._by_place.values():
+            if all(isinstance(event, WorkerStarted | WorkerStopped | SettingsReported) for event in events_there):
+                for event in events_there:
                     self._lone_processes[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
-        self._naming = [event for event in brokers if _names_a_member(event)]
-        common = distinct(event for event in brokers if not _names_a_member(event))
+        self._naming = [event for event in brokers if _names_member(event)]
+        common = distinct(event for event in brokers if not _names_member(event))
         self.witnesses = tuple(_witnesses(common))
         """Of each broker's log the lines that tell its clock."""
         self._brokers = with_times(common)
@@ -98,7 +98,7 @@ class UngroupedEvents:
                 yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
 
     def _note_client(self, event: Event) -> None:
-        self._unnamed.hear(event)
+        self._unnamed.add(event)
         client = streams_client_of(event)
         if client is not None:
             self._places_of_client[client].add(place_name(event))
@@ -109,13 +109,13 @@ class UngroupedEvents:
     @cached_property
     def unnamed_groups(self) -> dict[str, UnnamedGroup]:
         """The groups of clients whose lines name none, by name."""
-        found = unnamed_groups(event for said in self._beside.values() for event in said)
-        return {one.name: one for one in found}
+        found = unnamed_groups(event for events_there in self._by_place.values() for event in events_there)
+        return {group.name: group for group in found}
 
-    def beside(self, group: str, own: Sequence[Event]) -> list[Event]:
+    def near(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients said where this group's lines were written, and where its Streams clients live."""
         naming = _of_known_members(self._naming, own)
-        if not self._beside:
+        if not self._by_place:
             return naming
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
@@ -128,11 +128,11 @@ class UngroupedEvents:
         starts = (event for file in files for event in self._lone_processes.get(file, ()))
         return [
             *naming,
-            *(event for place in places for event in self._beside.get(place, ())),
+            *(event for place in places for event in self._by_place.get(place, ())),
             *(event for event in starts if place_name(event) not in places),
         ]
 
-    def of_unnamed_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
+    def of_ungrouped_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
         """What clients say that name only themselves, if the coordinator or their configuration ties them to it."""
         configured = self.unnamed_groups.get(group)
         return [*self._unnamed.of_group(group, own), *(configured.events if configured is not None else ())]
@@ -143,7 +143,7 @@ class UngroupedEvents:
 
     def by_brokers_in_logs_of(self, events: Iterable[Event]) -> list[Event]:
         """What brokers said to nobody in particular in the logs these events stand in."""
-        return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_a_member(e)]
+        return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_member(e)]
 
     def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> EventIndex:
         """What brokers of its cluster log of no group, on the clock of a group whose lines are `own`."""
@@ -159,18 +159,18 @@ def _of_known_members(naming: Sequence[Event], own: Sequence[Event]) -> list[Eve
     """Those lines of a coordinator that name a member which the group's own lines know: a fence names no group."""
     if not naming:
         return []
-    known = {name for event in own for name in _members_told(event)}
-    return [event for event in naming if not known.isdisjoint(_members_told(event))]
+    known = {name for event in own for name in _member_names(event)}
+    return [event for event in naming if not known.isdisjoint(_member_names(event))]
 
 
-def _members_told(event: Event) -> set[str]:
+def _member_names(event: Event) -> set[str]:
     """Member ids and instance ids in a line."""
-    told = {getattr(event, key, None) for key in ("member", "old_member", "current_member", "leader", "instance_id")}
-    told |= {*getattr(event, "members", ()), event.speaker.instance_id}
-    return {name for name in told if isinstance(name, str)}
+    names = {getattr(event, key, None) for key in ("member", "old_member", "current_member", "leader", "instance_id")}
+    names |= {*getattr(event, "members", ()), event.speaker.instance_id}
+    return {name for name in names if isinstance(name, str)}
 
 
-def _names_a_member(event: Event) -> bool:
+def _names_member(event: Event) -> bool:
     return bool(getattr(event, "member", None) or getattr(event, "members", ()))
 
 
@@ -178,8 +178,8 @@ def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
     by_place: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
         by_place[place_of(event)].append(event)
-    for told in by_place.values():
-        yield min(told, key=lambda e: (e.at is None, e.zoned))
-        starts = (e for e in told if isinstance(e, StartTimeReported) and e.at is not None)
+    for in_log in by_place.values():
+        yield min(in_log, key=lambda e: (e.at is None, e.zoned))
+        starts = (e for e in in_log if isinstance(e, StartTimeReported) and e.at is not None)
         for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):
             yield next(of_one_offset)

@@ -51,7 +51,7 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     start: int = 0
     lines: WayIn = "collected"
     records: int = 0
-    telling: int = 0
+    about_groups: int = 0
     """How many of its records tell of groups or their members."""
     brokers: int = 0
     """How many of these a broker wrote."""
@@ -106,22 +106,22 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     if any(part.cut_short for part in parts):
         return True
     ways = {part.lines for part in parts}
-    records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
-    few, chosen = 0 < records <= _PICKED_BY_HAND, telling >= records * _NEARLY_ALL
+    records, about_groups = sum(part.records for part in parts), sum(part.about_groups for part in parts)
+    few, chosen = 0 < records <= _PICKED_BY_HAND, about_groups >= records * _NEARLY_ALL
     if "pasted" in ways:
         return ways == {"pasted"} and (few or chosen)
     if not few or not chosen:
         return False
     brokers = sum(part.brokers for part in parts)
-    of_both_sides = min(brokers, telling - brokers) >= records * _OF_EACH_SIDE
+    of_both_sides = min(brokers, about_groups - brokers) >= records * _OF_EACH_SIDE
     if "collected" in ways:
-        return of_both_sides and telling == records
+        return of_both_sides and about_groups == records
     return "marked" in ways or of_both_sides
 
 
 def _is_short(parts: Sequence[LogSpan]) -> bool:
-    records, telling = sum(part.records for part in parts), sum(part.telling for part in parts)
-    return 0 < records <= _PICKED_BY_HAND and telling >= records * _NEARLY_ALL
+    records, about_groups = sum(part.records for part in parts), sum(part.about_groups for part in parts)
+    return 0 < records <= _PICKED_BY_HAND and about_groups >= records * _NEARLY_ALL
 
 
 class CoveredLog(Struct, frozen=True, kw_only=True):
@@ -157,7 +157,9 @@ class Coverage:
     ) -> None:
         """`ends` says when each log ends; of one that several members share, no single one is heard to its end."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
-        self._by_participant = {one: tuple(g for g in own if not g.excerpt) for one, own in by_participant.items()}
+        self._by_participant = {
+            participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
+        }
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
         """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
@@ -214,18 +216,21 @@ def coverage_of(
                 brokers[place_of(event)].append(event)
         elif (participant := participants.of_speaker(event)) is not None:
             by_participant[participant][place_of(event)].append(event)
-    spoken_in = {*brokers, *(place for told in by_participant.values() for place in told)}
+    spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
     picked = _picked(participants, events, logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
     # Of a log that several processes share only their own lines tell how far each of them is heard.
-    shared = Counter(place for told in by_participant.values() for place in told)
+    shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     lasting = [
-        (_lasting(log, ungrouped.until.get(place_name(first))), first.speaker.broker)
-        for log, first in _with_a_line(brokers, whole, picked)
+        (_lasting_until(log, ungrouped.until.get(place_name(first))), first.speaker.broker)
+        for log, first in _with_writer(brokers, whole, picked)
     ]
     return Coverage(
-        {participant: _heard(told, alone, picked) for participant, told in by_participant.items()},
+        {
+            participant: _covered(logs_spoken_in, alone, picked)
+            for participant, logs_spoken_in in by_participant.items()
+        },
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
         {place: end for place, (_, end) in whole.items()},
@@ -269,12 +274,12 @@ def _opens_a_log(event: Event) -> bool | None:
     return generation <= 1 if isinstance(generation, int) and generation >= 0 else None
 
 
-def _with_a_line(
-    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
+def _with_writer(
+    by_log: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
 ) -> Iterator[tuple[CoveredLog, Event]]:
     """Each log with a line that says who wrote it."""
-    for place, events in told.items():
-        yield from ((log, events[0]) for log in _heard({place: events}, whole, picked))
+    for place, events in by_log.items():
+        yield from ((log, events[0]) for log in _covered({place: events}, whole, picked))
 
 
 def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[CoveredLog]:
@@ -292,7 +297,7 @@ def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[Coo
         yield replace(log, begin=begin)
 
 
-def _lasting(log: CoveredLog, until: int | None) -> CoveredLog:
+def _lasting_until(log: CoveredLog, until: int | None) -> CoveredLog:
     return log if until is None or until <= log.end else replace(log, end=until)
 
 
@@ -312,11 +317,11 @@ def _on_the_clock(
     return found
 
 
-def _heard(
-    told: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
+def _covered(
+    by_log: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
 ) -> tuple[CoveredLog, ...]:
     found = []
-    for place, events in told.items():
+    for place, events in by_log.items():
         times = [event.at for event in events if event.at is not None]
         times += whole.get(place, ())
         if times:

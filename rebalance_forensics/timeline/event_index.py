@@ -112,7 +112,7 @@ class EventIndex(TimeIndex[Event]):
         found: dict[int | None, list[Event]] = defaultdict(list)
         for event in self.of_type(*MARKED):
             found[event.speaker.broker].append(event)
-        return {broker: TimeIndex(said, time_of, ordered=True) for broker, said in found.items()}
+        return {broker: TimeIndex(events, time_of, ordered=True) for broker, events in found.items()}
 
     @cached_property
     def until(self) -> dict[str, int]:

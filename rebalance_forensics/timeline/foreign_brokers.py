@@ -78,18 +78,18 @@ class BrokerLogs:
         for event in events:
             self._logs[place_of(event)].add(event)
         self._rivals: dict[Place, set[Place]] = defaultdict(set)
-        for one, two in combinations(self._logs, 2):
-            if _home(one) != _home(two) and self._logs[one].is_of_another_cluster(self._logs[two]):
-                self._rivals[one].add(two)
-                self._rivals[two].add(one)
+        for log, other in combinations(self._logs, 2):
+            if _home(log) != _home(other) and self._logs[log].is_of_another_cluster(self._logs[other]):
+                self._rivals[log].add(other)
+                self._rivals[other].add(log)
 
     def directories_of_clusters(self, paths: Collection[str]) -> tuple[int, frozenset[str]] | None:
         """Where each of several clusters has a directory of its own: how deep these are, and their names.
 
         None unless they hold all of these files, and brokers of several ids each where there are several.
         """
-        pairs = [(one[0], two[0]) for one, rivals in self._rivals.items() for two in rivals]
-        depths = {_shared_directories(one, two) for one, two in pairs}
+        pairs = [(place[0], rival[0]) for place, rivals in self._rivals.items() for rival in rivals]
+        depths = {_shared_directories(path, other) for path, other in pairs}
         if len(depths) != 1:
             return None
         depth = depths.pop()
@@ -110,9 +110,9 @@ class BrokerLogs:
         """
         if not self._rivals:
             return frozenset()
-        told = [event for event in own if event.group is not None]
-        places = {place_of(event) for event in told}
-        times = [event.at for event in told if event.at is not None]
+        of_group = [event for event in own if event.group is not None]
+        places = {place_of(event) for event in of_group}
+        times = [event.at for event in of_group if event.at is not None]
         files = {place[0] for place in places}
 
         def nearness(place: Place) -> tuple[bool, int, int]:
@@ -143,8 +143,8 @@ def _nearness(path: str, others: Collection[str]) -> int:
 
 def _shared_directories(path: str, other: str) -> int:
     shared = 0
-    for one, two in zip(path.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if one != two:
+    for directory, other_directory in zip(path.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if directory != other_directory:
             break
         shared += 1
     return shared

@@ -53,8 +53,8 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
     places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
     clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
-    told = (e for e in shared if e.speaker.role != "broker")
-    places |= {place_name(e) for e in told if streams_client_of(e) in clients or place_name(e) in clients}
+    by_clients = (e for e in shared if e.speaker.role != "broker")
+    places |= {place_name(e) for e in by_clients if streams_client_of(e) in clients or place_name(e) in clients}
     foreign = _of_other_groups(group, own, shared)
     gathered = {e.speaker.file for e in own if e.speaker.role in ("broker", "connect")}
     return [
@@ -97,8 +97,8 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
             known[place_name(e), e.speaker.client_id].add(_handle(e))
     if not known:
         return list(shared)
-    mine = (e for e in shared if not _is_of_its_sibling(known, e))
-    return [replace(e, group=group) if _is_of(known, e) else e for e in mine]
+    without_siblings = (e for e in shared if not _is_of_its_sibling(known, e))
+    return [replace(e, group=group) if _is_of(known, e) else e for e in without_siblings]
 
 
 def _is_of(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
@@ -128,8 +128,8 @@ def _is_named_after(group: str, client: str) -> bool:
 
 def names_in(event: Event) -> Iterator[str]:
     """The ids in a line that may name a Streams client: its speaker's, and those of the members it tells of."""
-    told = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
-    return (name for name in told if isinstance(name, str))
+    names = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
+    return (name for name in names if isinstance(name, str))
 
 
 def streams_client_of(event: Event) -> str | None:
@@ -137,8 +137,8 @@ def streams_client_of(event: Event) -> str | None:
     speaker = event.speaker
     if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known
-    said = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _NAMED in event.text else None
-    return said[1] if said else None
+    found = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _NAMED in event.text else None
+    return found[1] if found else None
 
 
 def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> bool:

@@ -33,10 +33,10 @@ def with_answers(events: Iterable[Event]) -> list[Event]:
 
 
 def _answered(lost: CoordinatorLost) -> Event:
-    told = _ANSWER.search(lost.cause or "")
-    if told is None:
+    answer = _ANSWER.search(lost.cause or "")
+    if answer is None:
         return lost
-    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[told[0]])
+    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
 
 
 NO_GENERATION = -1
@@ -45,10 +45,10 @@ NO_GENERATION = -1
 
 def without_failed_joins(events: Iterable[Event]) -> list[Event]:
     """The same events; "joined … generation -1" becomes what it is, a member without a generation."""
-    return [_reset(e) if _came_to_nothing(e) else e for e in events]
+    return [_reset(e) if _lacks_generation(e) else e for e in events]
 
 
-def _came_to_nothing(event: Event) -> bool:
+def _lacks_generation(event: Event) -> bool:
     return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= NO_GENERATION
 
 
@@ -56,38 +56,38 @@ def _reset(event: Event) -> GenerationReset:
     return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
 
 
-class Lines(Struct, frozen=True):
+class GroupLines(Struct, frozen=True):
     """`own` name the group; `beside` name none and were written where its members live, or name a member of it."""
 
     group: str
     own: tuple[Event, ...]
-    beside: tuple[Event, ...]
+    nearby: tuple[Event, ...]
 
 
-def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Lines:
+def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
-    told = with_answers(without_failed_joins(_telling(distinct(own))))
-    tied = ungrouped.of_unnamed_clients(group, told)
-    told = distinct([*told, *tied]) if tied else told
-    unknown = [event for event in told if event.speaker.role == "unknown"]
-    mine = with_roles(told, ungrouped.in_logs_of(unknown))
+    unique = with_answers(without_failed_joins(_without_mentions(distinct(own))))
+    tied = ungrouped.of_ungrouped_clients(group, unique)
+    unique = distinct([*unique, *tied]) if tied else unique
+    unknown = [event for event in unique if event.speaker.role == "unknown"]
+    members = with_roles(unique, ungrouped.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    near = [event for event in ungrouped.beside(group, told) if event.origin not in taken]
-    sessions = with_sessions(group, mine, near)
+    near = [event for event in ungrouped.near(group, unique) if event.origin not in taken]
+    sessions = with_sessions(group, members, near)
     if sessions:
-        mine = distinct([*mine, *sessions])
+        members = distinct([*members, *sessions])
         taken = {event.origin for event in sessions}
         near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
-    beside = with_roles(with_answers(near), told)
-    return Lines(group, tuple(mine), tuple(beside))
+    nearby = with_roles(with_answers(near), unique)
+    return GroupLines(group, tuple(members), tuple(nearby))
 
 
-def _telling(own: list[Event]) -> list[Event]:
+def _without_mentions(own: list[Event]) -> list[Event]:
     """A line that only names the group tells nothing beside any other."""
     return [event for event in own if not isinstance(event, GroupMentioned)] or own
 
 
-def attributed(lines: Lines) -> tuple[Event, ...]:
+def attributed(lines: GroupLines) -> tuple[Event, ...]:
     """The group's own lines and those beside them that are part of its story, once their speakers are known."""
-    concern = distinct(concerning(lines.group, lines.own, lines.beside))
+    concern = distinct(concerning(lines.group, lines.own, lines.nearby))
     return (*lines.own, *adopted(lines.group, lines.own, concern))

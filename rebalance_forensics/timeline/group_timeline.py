@@ -65,7 +65,7 @@ class Timeline:
     settings: Mapping[str, str] = field(default_factory=dict)
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was asked before; many rules ask the same, each at the price of a pass over all events."""
-    _said: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
+    _from_participants: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """What each participant's log says, by the types that were asked for."""
@@ -113,17 +113,17 @@ class Timeline:
     @property
     def coordinator_events(self) -> TimeIndex[Event]:
         """What its coordinators say of this group; the log of an authorizer is another."""
-        return self.cached(_said_by_brokers)
+        return self.cached(_coordinator_events)
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
         known = self._answers
         found: TimeIndex[E] | None = known.get(kinds)
         if found is None:
-            found = known[kinds] = self._telling(kinds)
+            found = known[kinds] = self._of_types(kinds)
         return found
 
-    def _telling(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
+    def _of_types(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
         if not self.shows_any(kinds):
             return NOTHING
         own, ungrouped = self.own.of_type(*kinds), self.ungrouped.of_type(*kinds)
@@ -131,10 +131,10 @@ class Timeline:
 
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
         """What a participant's own log says: events of these types, all of it for `Event`."""
-        said = self._said.get(kinds)
-        if said is None:
-            said = self._said[kinds] = self._by_speaker(kinds)
-        return said.get(participant, NOTHING)
+        by_participant = self._from_participants.get(kinds)
+        if by_participant is None:
+            by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
+        return by_participant.get(participant, NOTHING)
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
         """Whether it holds a line or a fact of one of these types."""
@@ -144,14 +144,14 @@ class Timeline:
         facts: tuple[TimeIndex[Any], ...] = (
             self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
         )  # fmt: skip
-        return frozenset((*self.own.kinds, *self.ungrouped.kinds, *(type(told[0]) for told in facts if told)))
+        return frozenset((*self.own.kinds, *self.ungrouped.kinds, *(type(index[0]) for index in facts if index)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """What its members did in a while, or one of them: departures, then arrivals, then stops."""
-        gone, came, stopped = self.departures, self.arrivals, self.stops
+        departures, arrivals, stops = self.departures, self.arrivals, self.stops
         if participant is not None:
-            gone, came, stopped = gone.of(participant), came.of(participant), stopped.of(participant)
-        return [*gone.between(begin, end), *came.between(begin, end), *stopped.between(begin, end)]
+            departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
+        return [*departures.between(begin, end), *arrivals.between(begin, end), *stops.between(begin, end)]
 
     def ended_by(self, arrival: Arrival) -> Departure | None:
         """The departure that an arrival ends."""
@@ -165,7 +165,7 @@ class Timeline:
         found: dict[Participant | None, list[E]] = defaultdict(list)
         for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds):
             found[self.participants.of_speaker(event)].append(event)
-        return {participant: TimeIndex(said, time_of, ordered=True) for participant, said in found.items()}
+        return {participant: TimeIndex(events, time_of, ordered=True) for participant, events in found.items()}
 
 
 def _everything(timeline: Timeline) -> list[Event]:
@@ -177,16 +177,16 @@ def _begin(timeline: Timeline) -> int:
 
 
 def _end(timeline: Timeline) -> int:
-    return max((time_of(told[-1]) for told in (timeline.own, timeline.ungrouped) if told), default=0)
+    return max((time_of(lines[-1]) for lines in (timeline.own, timeline.ungrouped) if lines), default=0)
 
 
 def _has_times(timeline: Timeline) -> bool:
     return is_timed(timeline.first)
 
 
-def _said_by_brokers(timeline: Timeline) -> TimeIndex[Event]:
-    told = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
-    return TimeIndex((e for e in told if not isinstance(e, AccessDenied)), time_of, ordered=True)
+def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
+    lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
+    return TimeIndex((e for e in lines if not isinstance(e, AccessDenied)), time_of, ordered=True)
 
 
 def _departures_by_id(timeline: Timeline) -> dict[str, Departure]:
@@ -199,11 +199,3 @@ def _members(timeline: Timeline) -> list[Participant]:
     known = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
     known |= {e.member for e in timeline.of(JoinReported) if e.member}
     return [a for a in timeline.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]
-
-
-def _kinds(timeline: Timeline) -> frozenset[type[Event | Fact]]:
-    facts: tuple[TimeIndex[Any], ...] = (
-        timeline.departures, timeline.arrivals, timeline.returns, timeline.requests, timeline.stops,
-        timeline.rebalances,
-    )  # fmt: skip
-    return frozenset((*timeline.own.kinds, *timeline.ungrouped.kinds, *(type(told[0]) for told in facts if told)))

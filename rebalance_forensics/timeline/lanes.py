@@ -32,7 +32,7 @@ _SILENT = ("session-expired", "vanished")
 def unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
     for departure in timeline.departures.of(participant):
-        yield from _before(timeline, participant, departure)
+        yield from _until_departure(timeline, participant, departure)
     for join in late_joins(timeline).get(participant, ()):
         begin = join.rebalance.started_at
         yield Span(
@@ -44,13 +44,13 @@ def unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[
         )
 
 
-def _before(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
+def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
     """What is known of the time before a member went: from its partitions, else from its timeouts."""
-    mine = timeline.cached(_unread_by_client)
+    unread = timeline.cached(_unread_by_client)
     gaps = [
         gap
         for name in {*participant.client_ids, participant.name}
-        for gap in mine.get(name, ())
+        for gap in unread.get(name, ())
         if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
     ]
     if gaps:
@@ -87,13 +87,13 @@ def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
 
 
 Marks = dict[str, list[Mark]]
-FEWEST_AROUND = 100
+LEAST_BROKER_EVENTS = 100
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """One lane a member, below it one a thread of it, then one a coordinator."""
     marks: Marks = defaultdict(list)
-    for event in merged(timeline.own, _around(timeline)):
+    for event in merged(timeline.own, _broker_events(timeline)):
         mark = mark_of(event)
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
@@ -103,22 +103,22 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     return (*lanes, *_coordinator_lanes(timeline, marks))
 
 
-def _around(timeline: Timeline) -> list[Event]:
+def _broker_events(timeline: Timeline) -> list[Event]:
     """What its coordinators said to nobody in particular: all of it, or as much as the group's own lines allow.
 
     What was said around the group's rebalances goes first: a broker tells more of a day than a picture may hold.
     """
     names = {term.broker for term in timeline.coordinators}
-    said = [
+    by_broker = [
         timeline.ungrouped.marked_of(broker) for broker in timeline.ungrouped.brokers if f"broker-{broker}" in names
     ]
-    most = len(timeline.own) + FEWEST_AROUND
-    if sum(map(len, said)) <= most:
-        return sorted(chain.from_iterable(said), key=by_time_then_origin)
+    most = len(timeline.own) + LEAST_BROKER_EVENTS
+    if sum(map(len, by_broker)) <= most:
+        return sorted(chain.from_iterable(by_broker), key=by_time_then_origin)
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
         begin, end = rebalance.started_at - ONE_REBALANCE_MS, rebalance.ended_at() + ONE_REBALANCE_MS
-        found |= {id(event): event for told in said for event in told.between(begin, end)}
+        found |= {id(event): event for events in by_broker for event in events.between(begin, end)}
         if len(found) > most:
             break
     return sorted(islice(found.values(), most), key=by_time_then_origin)
@@ -133,10 +133,14 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
     for member in participant.member_ids if participant.threads else ():
         ids[streams_thread(member)].append(member)
     for thread in sorted(participant.threads):
-        held = tuple(_held(timeline, ids[thread]))
-        if held or marks.get(thread):
+        generations = tuple(_generation_spans(timeline, ids[thread]))
+        if generations or marks.get(thread):
             yield Lane(
-                name=thread, kind="thread", spans=held, marks=tuple(marks.get(thread, ())), owner=participant.name
+                name=thread,
+                kind="thread",
+                spans=generations,
+                marks=tuple(marks.get(thread, ())),
+                owner=participant.name,
             )
 
 
@@ -163,8 +167,8 @@ def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
     speaker = event.speaker
     if speaker.role != "broker":
         return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
-    told = [getattr(event, "member", None), *getattr(event, "members", ())]
-    members = [member for member in told if isinstance(member, str)]
+    named = [getattr(event, "member", None), *getattr(event, "members", ())]
+    members = [member for member in named if isinstance(member, str)]
     names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
     return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
 
@@ -180,7 +184,7 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 
 def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
-    yield from _held(timeline, participant.member_ids)
+    yield from _generation_spans(timeline, participant.member_ids)
     by_name, names = timeline.cached(_pauses_by_name), participant.client_ids | participant.member_ids
     for place in sorted({place for name in names for place in by_name.get(name, ())}):
         pause = timeline.pauses[place]
@@ -200,7 +204,7 @@ def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
     return found
 
 
-def _held(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
+def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
     """The generations in which one of these ids is a member, each with the joining before it."""
     ordered, by_member = timeline.generations, timeline.cached(_generations_by_member)
     for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):

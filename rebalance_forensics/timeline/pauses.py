@@ -41,7 +41,7 @@ class _Consumer:
     due: _Open | None = None
     opened: _Open | None = None
 
-    def hear(self, event: Event, at: int) -> Pause | None:
+    def apply(self, event: Event, at: int) -> Pause | None:
         """Take in a line; the pause that ends with it."""
         match event:
             case JoinSucceeded(member=m) | SyncSucceeded(member=m) | MemberTransitioned(member=m) if m:
@@ -102,7 +102,7 @@ def pauses_of(
         consumer = consumers.get((id(participant), client))
         if consumer is None:
             consumer = consumers[id(participant), client] = _Consumer(client, clocks[place_of(event)].step_ms)
-        pause = consumer.hear(event, event.at)
+        pause = consumer.apply(event, event.at)
         if pause is not None:
             found.append(pause)
     found += [c.pause(c.opened, None) for c in consumers.values() if c.opened and c.opened.rejoined]

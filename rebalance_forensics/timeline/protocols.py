@@ -28,22 +28,22 @@ _OF_COORDINATORS = (RebalanceStarted, MemberFailed)
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
-def kind_of(events: Sequence[Event], beside: Iterable[Event] = ()) -> GroupKind:
+def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
     """Consumer group, Streams application, Connect cluster, Schema Registry or share group.
 
     `beside` is what else its members' processes say: the configuration of a Streams application names the group.
     """
-    told = {type(event) for event in events}
+    kinds = {type(event) for event in events}
     speakers = {id(event.speaker): event.speaker for event in events}.values()  # few, who speak line after line
     roles = {speaker.role for speaker in speakers}
-    if RegistryLeaderElected in told or "schema-registry" in roles:
+    if RegistryLeaderElected in kinds or "schema-registry" in roles:
         return "schema-registry"
-    if "connect" in roles or WorkerAssigned in told:
+    if "connect" in roles or WorkerAssigned in kinds:
         return "connect"
-    protocols = {event.protocol for event in _having("protocol", events, told)}
-    if any(map(_is_thread, speakers)) or protocols & {"stream", "streams"} or _names_threads(events, told):
+    protocols = {event.protocol for event in _having("protocol", events, kinds)}
+    if any(map(_is_thread, speakers)) or protocols & {"stream", "streams"} or _names_threads(events, kinds):
         return "streams"
-    if any(_configures_one_of(events, event) for event in beside):
+    if any(_configures_one_of(events, event) for event in nearby):
         return "streams"
     if "share" in roles or "share" in protocols:
         return "share"
@@ -52,9 +52,9 @@ def kind_of(events: Sequence[Event], beside: Iterable[Event] = ()) -> GroupKind:
     return "consumer" if events else "unknown"
 
 
-def _having(field: str, events: Iterable[Event], told: Iterable[type[Event]]) -> list[Any]:
+def _having(field: str, events: Iterable[Event], kinds: Iterable[type[Event]]) -> list[Any]:
     """The events whose type has a field; `told` are the types of all."""
-    having = {kind for kind in told if field in kind.__struct_fields__}
+    having = {kind for kind in kinds if field in kind.__struct_fields__}
     return [event for event in events if type(event) in having] if having else []
 
 
@@ -74,14 +74,14 @@ def _is_thread(speaker: Speaker) -> bool:
     return any(name and streams_client(name) for name in (speaker.client_id, speaker.thread))
 
 
-def _names_threads(events: Sequence[Event], told: Collection[type[Event]]) -> bool:
+def _names_threads(events: Sequence[Event], kinds: Collection[type[Event]]) -> bool:
     """Whether a member id is that of a stream thread."""
-    if any(event.member and _THREAD in event.member for event in _having("member", events, told)):
+    if any(event.member and _THREAD in event.member for event in _having("member", events, kinds)):
         return True
-    return any(_THREAD in member for event in _having("members", events, told) for member in event.members)
+    return any(_THREAD in member for event in _having("members", events, kinds) for member in event.members)
 
 
-_TELLING = frozenset({
+_SHOW_PROTOCOL = frozenset({
     MemberJoined, MemberTransitioned, MemberReconciled, GroupHeartbeatFailed, GroupEpochBumped,
     TargetAssignmentComputed, GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded, GroupConverted,
 })  # fmt: skip
@@ -120,7 +120,7 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
         if kind_of_line in _OF_CLASSIC:
             protocol: Protocol | None = "classic"
         else:
-            protocol = protocol_of(event) if kind_of_line in _TELLING else None
+            protocol = protocol_of(event) if kind_of_line in _SHOW_PROTOCOL else None
         if protocol == "consumer" and kind in ("share", "streams"):
             protocol = kind
         if protocol is None or (terms and terms[-1].protocol == protocol):

@@ -36,49 +36,54 @@ class Affected(Struct, frozen=True):
     first: Release
     below: Release | None
 
-    def holds(self, told: ReportedRelease) -> bool:
+    def contains(self, release: ReportedRelease) -> bool:
         """Whether the reported release is surely among them."""
-        return self.first <= told.low and (self.below is None or told.high < self.below)
+        return self.first <= release.low and (self.below is None or release.high < self.below)
 
 
 class Releases(Struct, frozen=True):
     """What was reported, by side and by the place of the process."""
 
-    told: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
+    reported: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
 
     def known(self) -> frozenset[tuple[Side, Release, Release]]:
         """Each release that was reported, once."""
         return frozenset(
-            (side, t.low, t.high) for side, places in self.told.items() for told in places.values() for t in told
+            (side, t.low, t.high)
+            for side, places in self.reported.items()
+            for reports in places.values()
+            for t in reports
         )
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
         """Whether those of the side who wrote these lines run an affected release; all of the side if none wrote."""
-        places = self.told.get(side, {})
-        mine = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
-        known = [at_that_time(places[place_name(e)], e.at or 0) for e in mine if place_name(e) in places]
-        if not known and not mine:
-            known = [told[-1] for told in places.values()]
-        return bool(known) and all(_holds(ranges, t) for t in known)
+        places = self.reported.get(side, {})
+        of_side = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
+        known = [at_that_time(places[place_name(e)], e.at or 0) for e in of_side if place_name(e) in places]
+        if not known and not of_side:
+            known = [reports[-1] for reports in places.values()]
+        return bool(known) and all(_any_contains(ranges, t) for t in known)
 
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
     """Whether some process of that side runs an affected release."""
-    return any(of == side and any(r.holds(ReportedRelease(0, low, high)) for r in ranges) for of, low, high in running)
+    return any(
+        of == side and any(r.contains(ReportedRelease(0, low, high)) for r in ranges) for of, low, high in running
+    )
 
 
-def at_that_time(told: Sequence[ReportedRelease], at: int) -> ReportedRelease:
+def at_that_time(reports: Sequence[ReportedRelease], at: int) -> ReportedRelease:
     """What a process ran at an instant: its last report before, else its first."""
-    before = [t for t in told if t.at <= at]
-    return before[-1] if before else told[0]
+    before = [t for t in reports if t.at <= at]
+    return before[-1] if before else reports[0]
 
 
 def releases_of(timeline: Timeline) -> Releases:
     """Every release that a Kafka process of known side reported."""
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
-    told = timeline.of(VersionReported)
-    clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if told else set()
-    for event in told:
+    versions = timeline.of(VersionReported)
+    clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
+    for event in versions:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
         if spread is None:
             continue
@@ -113,16 +118,16 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
     return None if base is None else ((*base, 0), (*base, LAST_PATCH))
 
 
-def _holds(ranges: Sequence[Affected], told: ReportedRelease) -> bool:
-    return any(r.holds(told) for r in ranges)
+def _any_contains(ranges: Sequence[Affected], release: ReportedRelease) -> bool:
+    return any(r.contains(release) for r in ranges)
 
 
 def latest_release(timeline: Timeline) -> dict[Participant, Release]:
     """The latest release that was reported where a participant lives."""
     found: dict[Participant, Release] = {}
     for event in timeline.of(VersionReported):
-        here = timeline.participants.at_place(event)
-        spread = release_range(event.version) if here else None
+        participants = timeline.participants.at_place(event)
+        spread = release_range(event.version) if participants else None
         if spread is not None:
-            found |= {participant: max(spread[1][:2], found.get(participant, ())) for participant in here}
+            found |= {participant: max(spread[1][:2], found.get(participant, ())) for participant in participants}
     return found

@@ -23,7 +23,7 @@ from rebalance_forensics.events.rebalances import JoinReported, JoinStarted, Joi
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
-_TOLD = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
+_SESSION_EVENTS = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
 _CLOSES = "go/client-closed"
 _FROM_START, _FROM_END = 2, 1
 """How many lookups there are until the member is in: a client that starts has to find its coordinator to join."""
@@ -54,13 +54,15 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
             logs[place_of(event)].append(event)
     if not logs:
         return []
-    told: set[Place] = set()
+    with_sessions_logged: set[Place] = set()
     for event in near:
-        if (place := place_of(event)) in logs and isinstance(event, _TOLD):
+        if (place := place_of(event)) in logs and isinstance(event, _SESSION_EVENTS):
             logs[place].append(event)
             if _ends_a_session(event) or isinstance(event, ClientStarted):
-                told.add(place)
-    lines = [sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(told, key=str)]
+                with_sessions_logged.add(place)
+    lines = [
+        sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(with_sessions_logged, key=str)
+    ]
     sessions = [session for log in lines for session in _sessions(log)]
     return [*_of_sessions(group, sessions), *(replace(e, group=group) for log in lines for e in _closed(log))]
 
@@ -80,11 +82,11 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
             yield JoinStarted(**_common(session.asks, group))
         if session.joined is not None:
             generation = session.generation if session.end is not None else _then(reached, session.joined)
-            told = _common(session.joined, group)
+            common = _common(session.joined, group)
             if generation is None:
-                yield JoinReported(**told, member=session.member)
+                yield JoinReported(**common, member=session.member)
             else:
-                yield JoinSucceeded(**told, member=session.member, generation=generation, after_sync=True)
+                yield JoinSucceeded(**common, member=session.member, generation=generation, after_sync=True)
         if session.end is not None:
             yield replace(session.end, group=group)
 

@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import TICK_MS
 
 
-def with_lines_behind(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
+def with_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
     """The returns with those lines, which name neither member nor group: each stands right behind its own."""
     kept = ungrouped.of_type(StaticMemberKept)
     for back in returns:

@@ -136,4 +136,4 @@ class IntervalIndex(TimeIndex[T]):
                 begins, places = found[max(end - begin, 0).bit_length() // 4]
                 begins.append(begin)
                 places.append(place)
-        return [(1 << 4 * length + 4, *held) for length, held in found.items()]
+        return [(1 << 4 * length + 4, *begins_and_places) for length, begins_and_places in found.items()]

@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
-_TELLS = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
+_ASKING = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
 
 
 def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> OwnershipGivenUp | None:
@@ -31,7 +31,7 @@ def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, un
         return None
     if not covering(timeline.coverage.of(participant), begin, time_of(given_up)):
         return None
-    asked = timeline.events_from(participant, *_TELLS).any_between(begin, time_of(given_up))
+    asked = timeline.events_from(participant, *_ASKING).any_between(begin, time_of(given_up))
     commits = timeline.events_from(participant, OffsetCommitFailed).between(begin, time_of(given_up))
     refused = any(isinstance(e, OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
     return None if asked or refused else given_up

@@ -18,10 +18,10 @@ from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
-_SAID = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
+_MEMBER_EVENTS = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
 Lost = tuple[int, str]
 """When the coordinator lost a member, and which."""
-Gone = dict[str, TimeIndex[Lost]]
+Losses = dict[str, TimeIndex[Lost]]
 """By client id."""
 
 
@@ -29,33 +29,35 @@ class UnnamedClients:
     """What clients of one cluster say without naming a group."""
 
     def __init__(self) -> None:
-        self._said: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
+        self._events: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Take in a line of a client that names no group."""
         client = event.speaker.client_id
         by_a_member = isinstance(event, PollTimeoutExpired) or (
-            isinstance(event, _SAID) and event.speaker.role == "other"
+            isinstance(event, _MEMBER_EVENTS) and event.speaker.role == "other"
         )
         if client and by_a_member:
-            self._said[client][place_name(event)].append(event)
+            self._events[client][place_name(event)].append(event)
 
     def of_group(self, group: str, own: Sequence[Event]) -> Iterator[Event]:
         """The lines of those clients that this group's coordinator knows as its members."""
-        if not self._said:
+        if not self._events:
             return
-        told = [event for event in own if event.speaker.role == "broker"]
-        known = {name for event in told for member in _members(event) if (name := name_in_member_id(member))}
-        gone = _gone(told)
-        times = [event.at for event in told if event.at is not None]
+        by_broker = [event for event in own if event.speaker.role == "broker"]
+        known = {name for event in by_broker for member in _members(event) if (name := name_in_member_id(member))}
+        losses = _losses(by_broker)
+        times = [event.at for event in by_broker if event.at is not None]
         heard = (min(times), max(times)) if times else None
-        for client in sorted(self._said.keys() & (known | gone.keys())):
-            for said in self._said[client].values():
-                seen = {id(event): member for event in said if (member := _lost_then(event, gone.get(client)))}
+        for client in sorted(self._events.keys() & (known | losses.keys())):
+            for events in self._events[client].values():
+                seen = {
+                    id(event): member for event in events if (member := _member_lost_then(event, losses.get(client)))
+                }
                 if seen or not is_default_client_id(client):
                     yield from (
                         _of_the_group(event, group, seen.get(id(event)))
-                        for event in said
+                        for event in events
                         if id(event) in seen or not _would_be_seen(event, heard)
                     )
 
@@ -67,13 +69,13 @@ def _of_the_group(event: Event, group: str, member: str | None) -> Event:
 
 
 def _members(event: Event) -> Iterator[str]:
-    told = (getattr(event, "member", None), *getattr(event, "members", ()))
-    return (name for name in told if isinstance(name, str))
+    names = (getattr(event, "member", None), *getattr(event, "members", ()))
+    return (name for name in names if isinstance(name, str))
 
 
-def _gone(told: Iterable[Event]) -> Gone:
+def _losses(events: Iterable[Event]) -> Losses:
     found: dict[str, list[Lost]] = defaultdict(list)
-    for event in told:
+    for event in events:
         lost = isinstance(event, MemberLeft | MemberFailed)
         lost |= isinstance(event, RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
         if lost and event.at is not None:
@@ -84,12 +86,12 @@ def _gone(told: Iterable[Event]) -> Gone:
     return {client: TimeIndex(lost, itemgetter(0)) for client, lost in found.items()}
 
 
-def _lost_then(event: Event, gone: TimeIndex[Lost] | None) -> str | None:
+def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | None:
     """The member that the coordinator lost when its client says that it lost its membership."""
     lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
-    if not lost or event.at is None or gone is None:
+    if not lost or event.at is None or losses is None:
         return None
-    first = gone.first(event.at - HEARTBEAT_MS)
+    first = losses.first(event.at - HEARTBEAT_MS)
     return first[1] if first is not None and first[0] <= event.at + HEARTBEAT_MS else None
 
 

@@ -88,22 +88,22 @@ def speaker_key(event: Event) -> SpeakerKey:
 
 def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
     """The groups of clients that say what only members say, and name none; by name."""
-    said: dict[_Client, list[Event]] = defaultdict(list)
+    by_client: dict[_Client, list[Event]] = defaultdict(list)
     configured: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event in shared:
         host, log, _ = speaker_key(event)
         if isinstance(event, SettingsReported) and (group := group_in(event)) is not None:
             configured[host, log].add(group)
         elif (client := _client_of(event)) is not None:
-            said[client].append(event)
-    told: dict[str, list[Event]] = defaultdict(list)
-    said = _nameless_lines_joined(said)
-    labels = _labels(said)
-    for client, events in said.items():
+            by_client[client].append(event)
+    by_group: dict[str, list[Event]] = defaultdict(list)
+    by_client = _nameless_lines_joined(by_client)
+    labels = _labels(by_client)
+    for client, events in by_client.items():
         names = configured.get((client.host, client.log), set()) or _denied_groups(events)
         group = client.application or (min(names) if len(names) == 1 else labels[client])
-        told[group] += (replace(event, group=group) for event in events)
-    return [UnnamedGroup(name, tuple(events)) for name, events in sorted(told.items())]
+        by_group[group] += (replace(event, group=group) for event in events)
+    return [UnnamedGroup(name, tuple(events)) for name, events in sorted(by_group.items())]
 
 
 def _denied_groups(events: Iterable[Event]) -> set[str]:
@@ -147,14 +147,14 @@ def _client_of(event: Event) -> _Client | None:
     return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
 
 
-def _nameless_lines_joined(said: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
+def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
     """Lines without a client's name are those of the one client that writes into the same log, if it is one."""
     by_log: dict[tuple[str, str], list[_Client]] = defaultdict(list)
-    for client in said:
+    for client in by_client:
         if client.name:
             by_log[client.host, client.log].append(client)
     found: dict[_Client, list[Event]] = defaultdict(list)
-    for client, events in said.items():
+    for client, events in by_client.items():
         others = by_log[client.host, client.log] if not client.name else []
         found[others[0] if len(others) == 1 else client] += events
     return found
@@ -178,8 +178,8 @@ def _label(client: _Client, same: Sequence[_Client]) -> str:
     who = f"client {client.name}" if client.name else "client"
     if client.name and len(same) == 1:
         return f"{_NOT_NAMED}{who}"
-    if [one.host for one in same].count(client.host) == 1 and client.host:
+    if [namesake.host for namesake in same].count(client.host) == 1 and client.host:
         return f"{_NOT_NAMED}{who} on {client.host}"
-    logs = [one.log.rpartition("/")[2] for one in same]
+    logs = [namesake.log.rpartition("/")[2] for namesake in same]
     log = client.log.rpartition("/")[2]
     return f"{_NOT_NAMED}{who} in {log if logs.count(log) == 1 else client.log}"

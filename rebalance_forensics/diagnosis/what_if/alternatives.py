@@ -152,7 +152,7 @@ def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternat
 
 def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
     """What the logs leave open, empty for nothing; None where a release is too old."""
-    told = timeline.cached(releases_of).told
+    told = timeline.cached(releases_of).reported
     unknown = []
     for side, least in needs.items():
         running = [one[-1] for one in told.get(side, {}).values()]
@@ -233,7 +233,7 @@ class _Case(Struct, frozen=True):
 
 
 def _commits_before_it_returns(timeline: Timeline) -> bool:
-    told = [one[-1] for one in timeline.cached(releases_of).told.get("client", {}).values()]
+    told = [one[-1] for one in timeline.cached(releases_of).reported.get("client", {}).values()]
     return bool(told) and all(one.high[:2] < COMMITS_ASYNC for one in told)
 
 

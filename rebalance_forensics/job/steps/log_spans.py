@@ -37,7 +37,13 @@ def heard_in(entry: Entry) -> Iterator[LogSpan]:
     for row in entry.cells["heard"] or ():
         if row["first"] is None:
             yield LogSpan(
-                path=row["path"], host=row["host"], opening=None, closing=None, lines="pasted", records=1, telling=1
+                path=row["path"],
+                host=row["host"],
+                opening=None,
+                closing=None,
+                lines="pasted",
+                records=1,
+                about_groups=1,
             )
             continue
         first, last = millis(row["first"]), millis(row["last"])

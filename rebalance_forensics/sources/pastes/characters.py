@@ -62,8 +62,8 @@ def _plain(text: str) -> str:
         text = _BARE.sub(r"\g<shown>", text)
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text).translate(_PLAIN)
-    if '\\"' in text and (lone := _TEXT.fullmatch(text)):
-        text = lone["inner"].replace('\\"', '"').replace("\\\\", "\\")
+    if '\\"' in text and (quoted := _TEXT.fullmatch(text)):
+        text = quoted["inner"].replace('\\"', '"').replace("\\\\", "\\")
     elif "\\" in text and '\\"' not in text:
         escaped = _ESCAPED_IN_A_ROW if text.lstrip().startswith("|") else _ESCAPED
         text = escaped.sub(r"\g<mark>", text)

@@ -66,13 +66,13 @@ def joined(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
 
 def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
     """The width at which lines were broken: nearly all that another line continues were as full as they could be."""
-    told = _around_records(texts, timed=timed)
-    columns = max(map(len, told), default=0)
+    records = _around_records(texts, timed=timed)
+    columns = max(map(len, records), default=0)
     if not _NARROWEST <= columns <= _WIDEST:
         return None
     pairs = [
         (before, after)
-        for before, after in pairwise(told)
+        for before, after in pairwise(records)
         if _may_go_on(before, after) and not _starts(after, timed=timed)
     ]
     begun = [(before, after) for before, after in pairs if _starts(before, timed=timed)]
@@ -108,16 +108,16 @@ def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:
 
 def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
     """The blocks of lines in which a record starts; other blocks are somebody's own words, of another width."""
-    told: list[str] = []
+    lines: list[str] = []
     block: list[str] = []
     for text in [*texts, ""]:
         if text.strip():
             block.append(text)
             continue
         if any(_starts(each, timed=timed) for each in block):
-            told += [*block, ""]
+            lines += [*block, ""]
         block = []
-    return told
+    return lines
 
 
 def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:

@@ -171,7 +171,7 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     reference = _coordinator_reference(files, brokers, logs)
     reference_step = max((files.steps[place] for place in brokers), default=1)
     if reference.is_empty and logs:
-        chosen = _most_telling(files, logs)
+        chosen = _best_reference(files, logs)
         reference = facts_of_a_member(files.stamped(chosen.places))
         adjusted -= set(chosen.places)
     clocks = {place: zones[place].clock(*place, files.steps[place]) for place in by_place}
@@ -201,15 +201,15 @@ def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequen
     return facts_of(files.stamped(brokers))
 
 
-def _most_telling(files: _Files, logs: Sequence[_Log]) -> _Log:
+def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
     """Without a coordinator's log the reference is the client whose zone is known and that reports most."""
 
-    def tells(log: _Log) -> tuple[bool, int]:
+    def report_count(log: _Log) -> tuple[bool, int]:
         keys = sum(fact_in(event) is not None for place in log.places for event in files.events[place])
         return files.zones[log.places[0]].minutes is not None, keys
 
     ordered = sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or ""))
-    return max(ordered, key=tells)
+    return max(ordered, key=report_count)
 
 
 def step_of(times: Iterable[int | None]) -> int:

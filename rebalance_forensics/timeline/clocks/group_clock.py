@@ -24,7 +24,7 @@ Times = dict[int, int]
 """By the place in a list of events."""
 
 
-def within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
+def spread_within_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
     """Each line at the likeliest time within the second that it tells, where a coordinator is heard.
 
     Those with milliseconds stay as they are.
@@ -33,15 +33,16 @@ def within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock])
         return list(events)
     coarse = _by_second(events, clocks)
     found: Times = {}
-    for told, second in coarse:
-        if events[told[0]].speaker.role == "broker":
+    for numbers, second in coarse:
+        if events[numbers[0]].speaker.role == "broker":
             found |= {
-                number: second[min(ROOM_FOR_AN_ANSWER_MS * place, len(second) - 1)] for place, number in enumerate(told)
+                number: second[min(ROOM_FOR_AN_ANSWER_MS * place, len(second) - 1)]
+                for place, number in enumerate(numbers)
             }
     facts = facts_of((e, found.get(n, e.at or 0)) for n, e in enumerate(events) if e.at and e.speaker.role == "broker")
-    for told, second in coarse:
-        if events[told[0]].speaker.role != "broker":
-            found |= _spread(events, told, second, facts)
+    for numbers, second in coarse:
+        if events[numbers[0]].speaker.role != "broker":
+            found |= _spread(events, numbers, second, facts)
     moved = ((event, found.get(number)) for number, event in enumerate(events))
     return [event if at is None else replace(event, at=EpochMs(at)) for event, at in moved]
 
@@ -52,9 +53,9 @@ def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
     for number, event in enumerate(events):
         if event.at is not None and clocks[place_of(event)].step_ms > 1:
             coarse[place_of(event), event.at].append(number)
-    for told in coarse.values():
-        told.sort(key=lambda number: events[number].origin.byte_offset)
-    return [(told, range(at, at + clocks[place].step_ms)) for (place, at), told in coarse.items()]
+    for numbers in coarse.values():
+        numbers.sort(key=lambda number: events[number].origin.byte_offset)
+    return [(numbers, range(at, at + clocks[place].step_ms)) for (place, at), numbers in coarse.items()]
 
 
 def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, facts: SharedFacts) -> Times:
@@ -112,15 +113,17 @@ def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
     filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
         return _by_order(filled, ungrouped, clocks)
-    own = within_their_seconds(on_one_clock(filled, clocks), clocks)
+    own = spread_within_seconds(on_one_clock(filled, clocks), clocks)
     return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks)
 
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
     """Lines without times in their order, among what brokers said there to nobody in particular."""
     own = {event.origin for event in lines}
-    beside = (event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own)
-    ordered = on_one_clock(in_order([*lines, *beside]), clocks)
+    broker_events = (
+        event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own
+    )
+    ordered = on_one_clock(in_order([*lines, *broker_events]), clocks)
     return TimedLines(
         EventIndex([event for event in ordered if event.origin in own]),
         EventIndex([event for event in ordered if event.origin not in own]),

@@ -126,8 +126,8 @@ def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
 def _members_in(event: Event) -> Iterator[str]:
     if isinstance(event, AssignmentComputed):
         yield from (member for member, _ in event.assignment)
-    told = (getattr(event, "member", None), getattr(event, "leader", None), *getattr(event, "members", ()))
-    yield from (member for member in told if isinstance(member, str))
+    names = (getattr(event, "member", None), getattr(event, "leader", None), *getattr(event, "members", ()))
+    yield from (member for member in names if isinstance(member, str))
 
 
 def fact_in(event: Event) -> Fact | None:

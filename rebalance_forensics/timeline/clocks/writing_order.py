@@ -17,8 +17,8 @@ from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 def as_written(events: Iterable[Event]) -> Iterator[Event]:
     """The events file by file, each file from its oldest line on."""
     in_files = sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset))
-    for _, told in groupby(in_files, key=attrgetter("origin.path")):
-        of_file = list(told)
+    for _, in_file in groupby(in_files, key=attrgetter("origin.path")):
+        of_file = list(in_file)
         yield from reversed(of_file) if is_newest_first(of_file) else of_file
 
 

@@ -11,9 +11,9 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.identity.foreign_client_ids import strangers
+from rebalance_forensics.timeline.identity.foreign_client_ids import foreign_members
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.namesakes import seats
+from rebalance_forensics.timeline.identity.namesakes import members_by_client_id
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDrafts
 from rebalance_forensics.timeline.identity.participants import Participants, own_member_id, place_name
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
@@ -52,28 +52,30 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
     """The participants of a group, from everything its own lines say; clients' logs are heard first."""
     participants = ParticipantDrafts(kind)
     for event in lines.by_clients:
-        participants.learn(event)
+        participants.add_speaker(event)
     if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
-        several = _of_several(lines.by_clients)
+        several = _shared_places(lines.by_clients)
         for event in lines.by_clients:
             if place_name(event) not in several:
-                participants.meet_nameless(event)
-    for client_id, member_ids in seats(lines, lambda client: sum(a.has_log for a in participants.called(client)) == 1):
-        participants.seat(client_id, member_ids)
-    for client_id, member_id in list(strangers(participants, lines)) if lines.by_clients else ():
-        participants.seat(client_id, [member_id])
+                participants.add_nameless(event)
+    for client_id, member_ids in members_by_client_id(
+        lines, lambda client: sum(a.has_log for a in participants.with_client_id(client)) == 1
+    ):
+        participants.add_namesake(client_id, member_ids)
+    for client_id, member_id in list(foreign_members(participants, lines)) if lines.by_clients else ():
+        participants.add_namesake(client_id, [member_id])
     for event in lines:
-        participants.link(event)
-    participants.tell_apart()
+        participants.link_ids(event)
+    participants.name_namesakes()
     for event in lines:
-        participants.meet(event)
+        participants.add_named(event)
     return participants.finished()
 
 
-def _of_several(events: Sequence[Event]) -> set[str]:
+def _shared_places(events: Sequence[Event]) -> set[str]:
     """Where the members of several clients speak in one log."""
     names: dict[str, set[str | None]] = defaultdict(set)
     for event in events:
         if member := own_member_id(event):
             names[place_name(event)].add(name_in_member_id(member))
-    return {place for place, told in names.items() if len(told) > 1}
+    return {place for place, clients in names.items() if len(clients) > 1}

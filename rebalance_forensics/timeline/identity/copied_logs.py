@@ -132,8 +132,8 @@ def _is_gathered(
     """Whether a file holds the logs of several processes: two of its copies were written at the same time, apart."""
     spans = {place: (_first(files[place]), _last(files[place])) for place in others}
     return any(
-        two not in copies[one] and max(spans[one][0], spans[two][0]) < min(spans[one][1], spans[two][1])
-        for one, two in combinations(others, 2)
+        other not in copies[copy] and max(spans[copy][0], spans[other][0]) < min(spans[copy][1], spans[other][1])
+        for copy, other in combinations(others, 2)
     )
 
 

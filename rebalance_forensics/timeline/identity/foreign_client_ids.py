@@ -28,25 +28,25 @@ _REMOVED = (MemberLeft, MemberFailed, RebalanceStarted)
 """Who is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removed it."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
-Word = tuple[int, bool]
+Notice = tuple[int, bool]
 """When a participant heard from the coordinator, and whether that was of a rebalance."""
 
 
-def strangers(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
+def foreign_members(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
     """Client ids and member ids that none of the logs with this client id can belong to."""
-    words: dict[ParticipantDraft, list[Word]] | None = None
+    notices: dict[ParticipantDraft, list[Notice]] | None = None
     for at, member in _removed(lines):
         client = name_in_member_id(member)
         if client is not None and streams_client(client) is not None:
             continue  # a stream thread's client id begins with its process's own id: nobody else has it
         logged = (
-            [a for a in participants.called(client) if a.has_log]
-            if client and participants.known_by(member) is None
+            [a for a in participants.with_client_id(client) if a.has_log]
+            if client and participants.find_member(member) is None
             else []
         )
         if client and logged:
-            words = _words(participants, lines) if words is None else words
-            if all(_is_still_in(words.get(participant, []), at) for participant in logged):
+            notices = _notices(participants, lines) if notices is None else notices
+            if all(_is_still_in(notices.get(participant, []), at) for participant in logged):
                 yield client, member
 
 
@@ -56,21 +56,21 @@ def _removed(lines: EventIndex) -> Iterator[tuple[int, str]]:
             yield from ((event.at, member) for came, member in moves(event) if not came)
 
 
-def _words(participants: ParticipantDrafts, lines: EventIndex) -> dict[ParticipantDraft, list[Word]]:
-    found: dict[ParticipantDraft, list[Word]] = defaultdict(list)
+def _notices(participants: ParticipantDrafts, lines: EventIndex) -> dict[ParticipantDraft, list[Notice]]:
+    found: dict[ParticipantDraft, list[Notice]] = defaultdict(list)
     for event in lines.of_type(*_HEARD):
         if event.at is not None and (participant := participants.of_speaker(event)) is not None:
-            told = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
-            found[participant].append((event.at, told))
+            rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+            found[participant].append((event.at, rebalancing))
     # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance
-    return {participant: sorted(words, key=_when) for participant, words in found.items()}
+    return {participant: sorted(notices, key=_when) for participant, notices in found.items()}
 
 
-def _when(word: Word) -> int:
-    return word[0]
+def _when(notice: Notice) -> int:
+    return notice[0]
 
 
-def _is_still_in(words: list[Word], at: int) -> bool:
+def _is_still_in(notices: list[Notice], at: int) -> bool:
     """Whether the first it hears after that time is that the group rebalances."""
-    place = bisect_right(words, at, key=_when)
-    return place < len(words) and words[place][1] and words[place][0] - at <= NEXT_HEARTBEAT_MS
+    place = bisect_right(notices, at, key=_when)
+    return place < len(notices) and notices[place][1] and notices[place][0] - at <= NEXT_HEARTBEAT_MS

@@ -26,12 +26,12 @@ Spans = dict[str, tuple[int, int]]
 """From when to when each instance speaks."""
 
 
-def by_instance(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
     """The same lines; those of instances that share a file have their instance for a place."""
-    together = {*_sharing_a_file(mine), *_beside_their_coordinator(mine, beside)}
+    together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
     if not together:
-        return mine, beside
-    return [_placed(event, together) for event in mine], [_placed(event, together) for event in beside]
+        return own, nearby
+    return [_placed(event, together) for event in own], [_placed(event, together) for event in nearby]
 
 
 def _placed(event: Event, together: set[str]) -> Event:
@@ -44,25 +44,25 @@ def instance_of(event: Event) -> str | None:
     if event.speaker.role == "broker":
         return None
     match event:
-        case StreamsStateChanged(client=str(told)):
-            return told
+        case StreamsStateChanged(client=str(client)):
+            return client
         case ThreadAdded() | ThreadFailed() | ProcessStopping():
             found = _STREAM_CLIENT.search(event.text)
             return found[1] if found else streams_client_of(event)
     return streams_client_of(event)
 
 
-def _beside_their_coordinator(mine: Sequence[Event], beside: Sequence[Event]) -> Iterator[str]:
+def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
     """The instances that speak in a file with a broker."""
-    files = {(e.speaker.host, e.speaker.file) for e in mine if e.speaker.role == "broker"}
+    files = {(e.speaker.host, e.speaker.file) for e in own if e.speaker.role == "broker"}
     if not files:
         return
-    here: dict[tuple[str | None, str], set[str]] = defaultdict(set)
-    for event in (*mine, *beside):
+    instances: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for event in (*own, *nearby):
         file = event.speaker.host, event.speaker.file
         if file in files and (client := instance_of(event)) is not None:
-            here[file].add(client)
-    yield from (client for clients in here.values() for client in clients)
+            instances[file].add(client)
+    yield from (client for clients in instances.values() for client in clients)
 
 
 def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
@@ -70,9 +70,12 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
     for event in events:
         client = instance_of(event) if event.at is not None else None
         if client is not None and event.at is not None:
-            said = spans[event.speaker.host, event.speaker.file]
-            first, last = said.get(client, (event.at, event.at))
-            said[client] = min(first, event.at), max(last, event.at)
-    for said in spans.values():
-        if any(min(one[1], other[1]) - other[0] > NEXT_HEARTBEAT_MS for one, other in pairwise(sorted(said.values()))):
-            yield from said
+            by_instance = spans[event.speaker.host, event.speaker.file]
+            first, last = by_instance.get(client, (event.at, event.at))
+            by_instance[client] = min(first, event.at), max(last, event.at)
+    for by_instance in spans.values():
+        if any(
+            min(earlier[1], later[1]) - later[0] > NEXT_HEARTBEAT_MS
+            for earlier, later in pairwise(sorted(by_instance.values()))
+        ):
+            yield from by_instance

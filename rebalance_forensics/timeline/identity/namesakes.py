@@ -38,11 +38,11 @@ _HEARD = (
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
 )  # fmt: skip
 _BY_ITSELF = (JoinSucceeded, SyncSucceeded)
-"""A member with a log was in before the coordinator first names it: its seat is not that of one that went since."""
+"""A member with a log was in before the coordinator first names it: its slot is not that of one that went since."""
 
 
-class _Seats:
-    """The members of one client id: each seat is one process, with the member ids it had one after another."""
+class _Namesakes:
+    """The members of one client id: each slot is one process, with the member ids it had one after another."""
 
     def __init__(self) -> None:
         self.ids: list[list[str]] = []
@@ -65,9 +65,9 @@ class _Seats:
         if not self.free:
             self.free.append(len(self.ids))
             self.ids.append([])
-        seat = self.free.popleft()
-        self.ids[seat].append(member)
-        self.of[member] = seat
+        slot = self.free.popleft()
+        self.ids[slot].append(member)
+        self.of[member] = slot
 
     def go(self, member: str) -> None:
         if member in self.taken:
@@ -75,11 +75,11 @@ class _Seats:
             self.free.append(self.of[member])
 
 
-class _Table:
-    """The seats of all client ids."""
+class _NamesakeTable:
+    """The namesakes of all client ids."""
 
     def __init__(self) -> None:
-        self.by_client: dict[str, _Seats] = defaultdict(_Seats)
+        self.by_client: dict[str, _Namesakes] = defaultdict(_Namesakes)
         self.present = 0
         self.opened_at: int | None = None
         self._doubled: dict[str, None] = {}
@@ -92,25 +92,25 @@ class _Table:
         client = name_in_member_id(member)
         if client is None or streams_client(client) is not None:
             return
-        seats = self.by_client[client]
-        before = len(seats.taken)
-        new = came and member not in seats.of and before > 0
-        (seats.come if came else seats.go)(member)
-        if new and at is not None and at - seats.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
-            seats.shared = True
-        seats.heard_at = at if came and at is not None else seats.heard_at
-        self.present += len(seats.taken) - before
-        if len(seats.taken) > 1:
+        namesakes = self.by_client[client]
+        before = len(namesakes.taken)
+        new = came and member not in namesakes.of and before > 0
+        (namesakes.come if came else namesakes.go)(member)
+        if new and at is not None and at - namesakes.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
+            namesakes.shared = True
+        namesakes.heard_at = at if came and at is not None else namesakes.heard_at
+        self.present += len(namesakes.taken) - before
+        if len(namesakes.taken) > 1:
             self._doubled[client] = None
         else:
             self._doubled.pop(client, None)
 
     def members(self) -> list[str]:
-        """Everybody who has a seat."""
-        return [member for seats in self.by_client.values() for member in seats.taken] if self.present else []
+        """Everybody who has a slot."""
+        return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
 
     def stabilized(self, event: GenerationStabilized) -> None:
-        """All that have a seat are in: before 2.7 no line counts, but the barrier waits for the dead."""
+        """All that have a slot are in: before 2.7 no line counts, but the barrier waits for the dead."""
         if event.member_count == self.present:
             self.at_once()
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
@@ -124,20 +124,20 @@ class _Table:
             self.by_client[client].shared = True
 
 
-def seats(lines: EventIndex, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
-    """Client ids that several members of one generation had at once: for each seat, its member ids.
+def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
+    """Client ids that several members of one generation had at once: for each slot, its member ids.
 
     Where one log alone has a client id, whatever no line counts is taken for its own.
     """
-    table = _Table()
+    table = _NamesakeTable()
     for event in lines.of_type(*_HEARD, *(_BY_ITSELF if lines.has_type(GenerationStabilized) else ())):
-        _hear(table, event)
+        _apply(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
     return [(client, ids) for client, s in shared for ids in s.ids]
 
 
-def _hear(table: _Table, event: Event) -> None:
+def _apply(table: _NamesakeTable, event: Event) -> None:
     if isinstance(event, GenerationStabilized):
         table.stabilized(event)
         return
@@ -149,11 +149,11 @@ def _hear(table: _Table, event: Event) -> None:
     for came, member in moves(event):
         table.move(member, came=came, at=event.at)
     if isinstance(event, AssignmentComputed):
-        told = {member for member, _ in event.assignment}
+        assigned = {member for member, _ in event.assignment}
         for member in table.members():
-            if member not in told:
+            if member not in assigned:
                 table.move(member, came=False)
-        for member in sorted(told):
+        for member in sorted(assigned):
             table.move(member, came=True)
         table.at_once()
 

@@ -101,13 +101,13 @@ class ParticipantDrafts:
 
     def of_member(self, member_id: str) -> ParticipantDraft:
         """The participant behind a member id; a new one when nobody is known by it."""
-        return self._by_member.get(member_id) or self._met_by_member_id(member_id)
+        return self._by_member.get(member_id) or self._add_by_member_id(member_id)
 
-    def called(self, client_id: str) -> Sequence[ParticipantDraft]:
+    def with_client_id(self, client_id: str) -> Sequence[ParticipantDraft]:
         """Everybody known by a client id."""
         return self._by_client.get(client_id, ())
 
-    def known_by(self, member_id: str) -> ParticipantDraft | None:
+    def find_member(self, member_id: str) -> ParticipantDraft | None:
         """The participant behind a member id, if somebody is known by it."""
         return self._by_member.get(member_id)
 
@@ -123,7 +123,7 @@ class ParticipantDrafts:
         """The participant whose log this line is in."""
         return speaking(self.kind, self._by_key, self._by_place, event)
 
-    def learn(self, event: Event) -> None:
+    def add_speaker(self, event: Event) -> None:
         """Take in whatever names this line of a client tells."""
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
@@ -144,10 +144,10 @@ class ParticipantDrafts:
         if speaker.place:
             participant.places.add(speaker.place)
         if instance is not None:
-            self._goes_by(participant, instance)
+            self._add_client_id(participant, instance)
         self._learn_ids(participant, event)
 
-    def meet_nameless(self, event: Event) -> None:
+    def add_nameless(self, event: Event) -> None:
         """Take in a client that says of which group it is, and not who: its log names it.
 
         Only where no coordinator speaks, which would name it, and nobody else writes into its log.
@@ -165,7 +165,7 @@ class ParticipantDrafts:
     def _learn_ids(self, participant: ParticipantDraft, event: Event) -> None:
         speaker = event.speaker
         if speaker.client_id and event.group is not None:
-            self._owns_client(participant, speaker.client_id)
+            self._add_owned_client_id(participant, speaker.client_id)
         if speaker.instance_id:
             participant.instance_ids.add(speaker.instance_id)
             self._by_instance.setdefault(speaker.instance_id, participant)
@@ -176,13 +176,13 @@ class ParticipantDrafts:
             participant.threads.add(thread)
             client = streams_client(thread)
             if client:
-                self._goes_by(participant, client)
+                self._add_client_id(participant, client)
                 process = process_of_streams_client(client)
                 if process:
                     participant.processes.add(process)
         member = own_member_id(event)
         if member:
-            self._owns_member(participant, member)
+            self._add_member_id(participant, member)
             if speaker.client_id:
                 self._client_of[member] = speaker.client_id
 
@@ -207,26 +207,26 @@ class ParticipantDrafts:
                 self._by_place[place].append(participant)
         return participant
 
-    def _owns_client(self, participant: ParticipantDraft, client_id: str) -> None:
-        self._goes_by(participant, client_id)
+    def _add_owned_client_id(self, participant: ParticipantDraft, client_id: str) -> None:
+        self._add_client_id(participant, client_id)
         if participant not in self._by_client[client_id]:
             self._by_client[client_id].append(participant)
 
-    def _goes_by(self, participant: ParticipantDraft, client_id: str) -> None:
+    def _add_client_id(self, participant: ParticipantDraft, client_id: str) -> None:
         """Take in a client id of a participant; whoever was met first is found by it."""
         participant.client_ids.add(client_id)
         first = self._first_of_client.setdefault(client_id, participant)
         if self._place_of[participant] < self._place_of[first]:
             self._first_of_client[client_id] = participant
 
-    def _owns_member(self, participant: ParticipantDraft, member_id: str) -> None:
+    def _add_member_id(self, participant: ParticipantDraft, member_id: str) -> None:
         participant.member_ids.add(member_id)
         self._by_member.setdefault(member_id, participant)
 
-    def _met_by_member_id(self, member_id: str) -> ParticipantDraft:
+    def _add_by_member_id(self, member_id: str) -> ParticipantDraft:
         name = name_in_member_id(member_id)
         participant = self._add(("member", member_id), "client", member_id) if name is None else self._named(name)
-        self._owns_member(participant, member_id)
+        self._add_member_id(participant, member_id)
         return participant
 
     def _named(self, name: str) -> ParticipantDraft:
@@ -246,30 +246,30 @@ class ParticipantDrafts:
                 participant.processes.add(process)
         else:
             participant = self._add(("name", name), "worker" if self.kind == "connect" else "client", name)
-        self._owns_client(participant, name)
+        self._add_owned_client_id(participant, name)
         return participant
 
     def _by_streams_client(self, client: str) -> ParticipantDraft:
         if (known := self._first_of_client.get(client)) is not None:
             return known
         participant = self._add(("streams-client", client), "instance", client)
-        self._goes_by(participant, client)
+        self._add_client_id(participant, client)
         return participant
 
-    def seat(self, client_id: str, member_ids: Sequence[str]) -> None:
+    def add_namesake(self, client_id: str, member_ids: Sequence[str]) -> None:
         """Take in that these member ids belong to one of several members with the same client id."""
         owners = {a for m in member_ids if (a := self._by_member.get(m)) is not None}
         if len(owners) == 1:
             participant = owners.pop()
         else:
             kind: ParticipantKind = "worker" if self.kind == "connect" else "client"
-            participant = self._add(("seat", member_ids[0]), kind, client_id)
-            self._owns_client(participant, client_id)
+            participant = self._add(("namesake", member_ids[0]), kind, client_id)
+            self._add_owned_client_id(participant, client_id)
         for member in member_ids:
             if member not in self._by_member:
-                self._owns_member(participant, member)
+                self._add_member_id(participant, member)
 
-    def tell_apart(self) -> None:
+    def name_namesakes(self) -> None:
         """Call those who share a name by where they run, else by their first member id."""
         by_name: dict[str, list[ParticipantDraft]] = defaultdict(list)
         for participant in self.everybody:
@@ -284,49 +284,49 @@ class ParticipantDrafts:
                         next(iter(place)) if apart else min(participant.member_ids, default=participant.name)
                     )
 
-    def link(self, event: Event) -> None:
+    def link_ids(self, event: Event) -> None:
         """Take in what the coordinator tells of a member: its client id, host and instance."""
         if isinstance(event, MemberDescribed):
-            self._described(event)
+            self._link_described(event)
         instance: str | None = getattr(event, "instance_id", None)
         if instance and event.speaker.role == "broker" and not isinstance(event, StaticMemberFenced):
-            self._has_instance(instance, event)
+            self._link_instance(instance, event)
         match event:
-            case MemberLeft(member=str(told)) | MemberLoaded(member=told) if told:
-                participant = self.of_member(told)
+            case MemberLeft(member=str(member)) | MemberLoaded(member=member) if member:
+                participant = self.of_member(member)
                 if event.client_host:
                     participant.endpoints.add(event.client_host.lstrip("/"))
-                if event.client_id and is_bare_member_id(told):
-                    self._owns_client(participant, event.client_id)
-                    if participant.name == told:
+                if event.client_id and is_bare_member_id(member):
+                    self._add_owned_client_id(participant, event.client_id)
+                    if participant.name == member:
                         participant.name = event.client_id
 
-    def _has_instance(self, instance: str, event: Event) -> None:
+    def _link_instance(self, instance: str, event: Event) -> None:
         member: str | None = getattr(event, "member", None)
         if isinstance(event, RebalanceStarted | MemberFailed) and len(event.members) == 1:
             member = event.members[0]
         if member:
-            self._owns_instance(instance, member)
+            self._add_instance_id(instance, member)
 
-    def _described(self, event: MemberDescribed) -> None:
+    def _link_described(self, event: MemberDescribed) -> None:
         """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
         if event.member is None or event.client_id is None:
             return
         participant = self._by_member.get(event.member) or self._named(event.client_id)
-        self._owns_member(participant, event.member)
+        self._add_member_id(participant, event.member)
         self._client_of.setdefault(event.member, event.client_id)
         if event.process:
             participant.processes.add(event.process)
         if event.client_host:
             participant.endpoints.add(event.client_host)
 
-    def _owns_instance(self, instance: str, member: str) -> None:
+    def _add_instance_id(self, instance: str, member: str) -> None:
         participant = self._by_member.get(member) or self.of_instance(instance)
         participant.instance_ids.add(instance)
         self._by_instance.setdefault(instance, participant)
-        self._owns_member(participant, member)
+        self._add_member_id(participant, member)
 
-    def meet(self, event: Event) -> None:
+    def add_named(self, event: Event) -> None:
         """Take in everybody else whom a line names by a member id or a group.instance.id."""
         instance: str | None = getattr(event, "instance_id", None)
         if instance and isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced):
@@ -334,7 +334,9 @@ class ParticipantDrafts:
             if isinstance(event, StaticMemberReplaced):
                 participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):
-            if member and not member.startswith("?"):  # which stands for a member whose id is unknown (`unnamed`)
+            if member and not member.startswith(
+                "?"
+            ):  # which stands for a member whose id is unknown (`placeholder_id`)
                 self.of_member(member)
 
     def finished(self) -> Participants:
@@ -344,7 +346,9 @@ class ParticipantDrafts:
             kind=self.kind,
             everybody=tuple(done.values()),
             by_key=_frozen(self._by_key, done),
-            by_place=MappingProxyType({place: tuple(done[a] for a in here) for place, here in self._by_place.items()}),
+            by_place=MappingProxyType(
+                {place: tuple(done[a] for a in drafts) for place, drafts in self._by_place.items()}
+            ),
             by_name=_frozen(self._by_name(), done),
             by_member=_frozen(self._by_member, done),
             by_instance=_frozen(self._by_instance, done),
@@ -355,7 +359,7 @@ class ParticipantDrafts:
     def _by_name(self) -> dict[str, ParticipantDraft]:
         """By name or client id, whoever was met first."""
         found = dict(self._first_of_client)
-        for name, participant in {one.name: one for one in reversed(self.everybody)}.items():
+        for name, participant in {draft.name: draft for draft in reversed(self.everybody)}.items():
             first = found.setdefault(name, participant)
             if self._place_of[participant] < self._place_of[first]:
                 found[name] = participant
@@ -370,8 +374,8 @@ def _frozen(
 
 def member_ids_in(event: Event) -> list[str]:
     """The member ids that a line names; the one that a fence names as its current owner is left to its own lines."""
-    one, members, assignment = _fields_with_ids(type(event))
-    found = [member for name in one if (member := getattr(event, name))]
+    single, members, assignment = _fields_with_ids(type(event))
+    found = [member for name in single if (member := getattr(event, name))]
     if members:
         found += event.members  # type: ignore[attr-defined]  # its type has the field
     if assignment:

@@ -51,7 +51,7 @@ class Participant(Struct, frozen=True, eq=False):
     """Others of the group have the same client id: only its place or its member ids name it."""
 
     @property
-    def lives_once(self) -> bool:
+    def has_one_process(self) -> bool:
         """An instance known by its Streams client alone: the next life of its process has another."""
         return self.kind == "instance" and self.name in self.client_ids
 
@@ -85,7 +85,7 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
     """By the group.instance.id of a stream thread its client id."""
 
     def of_member(self, member_id: str | None) -> Participant | None:
-        """The participant behind a member id, or behind what stands for one (`unnamed`)."""
+        """The participant behind a member id, or behind what stands for one (`placeholder_id`)."""
         if not member_id:
             return None
         return self.by_name.get(member_id[1:]) if member_id.startswith("?") else self.by_member.get(member_id)
@@ -126,11 +126,11 @@ def speaking(
         return by_key.get((kind, place))
     if client is not None and (client, place) in by_key:
         return by_key[client, place]
-    here = by_place.get(place, ())
-    return here[0] if len(here) == 1 else None
+    present = by_place.get(place, ())
+    return present[0] if len(present) == 1 else None
 
 
-def unnamed(participant: Participant, client_id: str | None) -> str:
+def placeholder_id(participant: Participant, client_id: str | None) -> str:
     """What stands for a member whose id no line tells: each thread of an instance is a member of its own."""
     return f"?{client_id}" if participant.kind == "instance" and client_id else f"?{participant.name}"
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_attribution import streams_client_of
-from rebalance_forensics.timeline.identity.merged_logs import by_instance
+from rebalance_forensics.timeline.identity.merged_logs import with_instance_places
 from rebalance_forensics.timeline.identity.participants import own_member_id
 
 _ENDING = re.compile(
@@ -36,7 +36,7 @@ class _Log:
     first: int | None = None
     last: int | None = None
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Take in who says a line of the group, and when."""
         self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
         if event.speaker.client_id:
@@ -51,7 +51,7 @@ class _Log:
             return not self.ids.isdisjoint(other.ids)
         return not self.clients.isdisjoint(other.clients)
 
-    def beside(self, other: _Log) -> bool:
+    def runs_beside(self, other: _Log) -> bool:
         """Whether both were written at the same time, by different processes."""
         if self.first is None or self.last is None or other.first is None or other.last is None:
             return False
@@ -61,20 +61,20 @@ class _Log:
 
     def follows(self, other: _Log) -> bool:
         """Whether both are pieces of one log that was rotated."""
-        return log_stem(self.file) == log_stem(other.file) and not self.beside(other)
+        return log_stem(self.file) == log_stem(other.file) and not self.runs_beside(other)
 
 
-def apart(mine: Sequence[Event], beside: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+def with_process_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     """A group's lines and those around them, with a place of its own for each process of a host that has several."""
-    mine, beside = by_instance(mine, beside)
-    places = _places(mine)
+    own, nearby = with_instance_places(own, nearby)
+    places = _places(own)
     if not places:
-        return list(mine), list(beside)
+        return list(own), list(nearby)
     by_stem = {(host, log_stem(file)): place for (host, file), place in places.items()}
-    for speaker in (event.speaker for event in beside):
+    for speaker in (event.speaker for event in nearby):
         if (place := by_stem.get((speaker.host, log_stem(speaker.file)))) is not None:
             places.setdefault((speaker.host, speaker.file), place)
-    return [_placed(event, places) for event in mine], [_placed(event, places) for event in beside]
+    return [_placed(event, places) for event in own], [_placed(event, places) for event in nearby]
 
 
 def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
@@ -85,23 +85,23 @@ def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
     return event if place is None else replace(event, speaker=replace(speaker, place=place))
 
 
-def _places(mine: Sequence[Event]) -> dict[tuple[str | None, str], str]:
+def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
     """What to call the process behind each file, for hosts with several."""
     files: dict[str, set[str]] = defaultdict(set)
-    for event in mine:
+    for event in own:
         if event.speaker.role != "broker" and event.speaker.host is not None:
             files[event.speaker.host].add(event.speaker.file)
-    crowded = {host for host, here in files.items() if len(here) > 1}
+    crowded = {host for host, of_host in files.items() if len(of_host) > 1}
     if not crowded:
         return {}
     logs: dict[str, dict[str, _Log]] = {host: {file: _Log(file) for file in sorted(files[host])} for host in crowded}
-    for event in mine:
+    for event in own:
         if event.speaker.host in crowded and event.speaker.role != "broker":
-            logs[event.speaker.host][event.speaker.file].hear(event)
+            logs[event.speaker.host][event.speaker.file].add(event)
     named = [
         (host, name, process)
-        for host, told in sorted(logs.items())
-        for name, process in _named(_processes([*told.values()])).items()
+        for host, by_file in sorted(logs.items())
+        for name, process in _named(_processes([*by_file.values()])).items()
     ]
     taken = Counter([*files, *(name for _, name, _ in named)])
     return {
@@ -113,7 +113,7 @@ def _places(mine: Sequence[Event]) -> dict[tuple[str | None, str], str]:
 
 def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
     """The files of each process."""
-    if not any(one.beside(other) for one in logs for other in logs):
+    if not any(log.runs_beside(other) for log in logs for other in logs):
         return []
     found: list[list[_Log]] = []
     for log in sorted((log for log in logs if log.first is not None), key=lambda log: (log.first or 0, log.file)):

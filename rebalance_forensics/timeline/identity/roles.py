@@ -17,7 +17,7 @@ def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Eve
     if all(event.speaker.role != "unknown" for event in events):
         return events
     shown = _shown(events, others)
-    return [_told(event, shown) for event in events]
+    return [_with_role(event, shown) for event in events]
 
 
 def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
@@ -45,13 +45,13 @@ def _names_no_broker(event: Event) -> bool:
 
 def _shown(events: Sequence[Event], others: Sequence[Event]) -> dict[Place, Role]:
     votes: dict[Place, Counter[Role]] = defaultdict(Counter)
-    for told in (events, others):
-        for event in told:
+    for lines in (events, others):
+        for event in lines:
             if event.speaker.role != "unknown":
                 votes[place_of(event)][event.speaker.role] += 1
     return {place: counter.most_common(1)[0][0] for place, counter in votes.items()}
 
 
-def _told(event: Event, shown: dict[Place, Role]) -> Event:
+def _with_role(event: Event, shown: dict[Place, Role]) -> Event:
     role = shown.get(place_of(event)) if event.speaker.role == "unknown" else None
     return replace(event, speaker=replace(event.speaker, role=role)) if role else event

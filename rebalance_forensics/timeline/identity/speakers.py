@@ -20,12 +20,12 @@ from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.group_attribution import group_in
-from rebalance_forensics.timeline.group_lines import Lines
+from rebalance_forensics.timeline.group_lines import GroupLines
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.nameless import is_nameless, named, with_client_ids
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.identity.processes_per_host import apart
+from rebalance_forensics.timeline.identity.processes_per_host import with_process_places
 from rebalance_forensics.timeline.windows import REQUEST_MS, TICK_MS
 
 
@@ -36,17 +36,17 @@ def with_introduced_names(
     asked = _first_joins([e for e in events if is_nameless(e) and e.at is not None], clocks)
     if not asked:
         return events, shared
-    told: dict[str, set[str]] = defaultdict(set)
+    names_by_place: dict[str, set[str]] = defaultdict(set)
     for at, name in _ids_given(events, clocks):
         near = [place for place, times in asked.items() if any(at - TICK_MS <= t <= at + REQUEST_MS for t in times)]
         if len(near) == 1:
-            told[near[0]].add(name)
+            names_by_place[near[0]].add(name)
     places: dict[str, set[str]] = defaultdict(set)
-    for place, found in told.items():
+    for place, found in names_by_place.items():
         for name in found:
             places[name].add(place)
     names: dict[Place | str, str] = {
-        place: name for place, (name, *others) in told.items() if not others and len(places[name]) == 1
+        place: name for place, (name, *others) in names_by_place.items() if not others and len(places[name]) == 1
     }
     if not names:
         return events, shared
@@ -89,11 +89,13 @@ def with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Eve
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
     """By place, the client id in the configuration of its consumers, if all of them are of this group and have one."""
-    told: dict[str, set[str | None]] = defaultdict(set)
+    names_by_place: dict[str, set[str | None]] = defaultdict(set)
     for event in shared:
         if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
-            told[place_name(event)].add(dict(event.settings).get("client.id") if group_in(event) == group else None)
-    return {place: name for place, (name, *others) in told.items() if name and not others}
+            names_by_place[place_name(event)].add(
+                dict(event.settings).get("client.id") if group_in(event) == group else None
+            )
+    return {place: name for place, (name, *others) in names_by_place.items() if name and not others}
 
 
 def _is_javas(event: Event) -> bool:
@@ -109,12 +111,12 @@ def _named(event: Event, names: dict[str, str]) -> Event:
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
-def identified(lines: Lines, ungrouped: UngroupedEvents) -> Lines:
+def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     """The same lines with the process and the client behind each."""
-    mine, beside = apart(*without_copies(lines.own, lines.beside))
-    own, other = with_client_ids(with_configured_names(lines.group, mine, beside), beside)
+    own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
+    own, other = with_client_ids(with_configured_names(lines.group, own_lines, nearby), nearby)
     if any(is_nameless(event) for event in own):
         # When an id was given and when a client asked for it stand in different logs. This is a first look at the
         # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
         own, other = with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
-    return Lines(lines.group, tuple(own), tuple(other))
+    return GroupLines(lines.group, tuple(own), tuple(other))

@@ -14,13 +14,13 @@ from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
 
 
-def worker_said(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
+def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
     """What a worker says of its own work."""
     match event:
         case WorkerAssigned():
             given = [*event.connectors, *event.tasks]
-            gone = [work for work in ledger.owned.get(owner, ()) if work not in given]
-            ledger.release(owner, gone, Loss(at=at, why="revoked"))
+            revoked = [work for work in ledger.owned.get(owner, ()) if work not in given]
+            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             ledger.assign(owner, given, at)
         case JoinStarted() if eager:
             ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="revoked"))

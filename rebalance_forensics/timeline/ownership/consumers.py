@@ -20,22 +20,22 @@ class Consumers:
         self._of_participant: dict[Participant, set[Owner]] = defaultdict(set)
         self._reach: dict[Participant, tuple[int, int]] = {}
         for event in lines:
-            if names_something(event) and (owner := self.speaking(event)) is not None:
+            if names_partitions(event) and (owner := self.of_speaker(event)) is not None:
                 self._of_participant[owner[0]].add(owner)
 
     @property
-    def telling(self) -> list[Owner]:
+    def reporting(self) -> list[Owner]:
         """Those whose own lines name what they own."""
         return [owner for owners in self._of_participant.values() for owner in owners]
 
-    def tells(self, owner: Owner, at: int) -> bool:
+    def reports_at(self, owner: Owner, at: int) -> bool:
         """Whether its own log reaches over that time and is one that names what it owns."""
         if owner not in self._of_participant.get(owner[0], ()):
             return False
-        begin, end = self._heard(owner[0])
+        begin, end = self._log_span(owner[0])
         return begin <= at <= end
 
-    def _heard(self, participant: Participant) -> tuple[int, int]:
+    def _log_span(self, participant: Participant) -> tuple[int, int]:
         """From when to when its logs reach; between the last record of a rolled one and the next nothing is lost."""
         if participant not in self._reach:
             logs = [log for log in self._timeline.coverage.of(participant) if log.detailed]
@@ -43,7 +43,7 @@ class Consumers:
             self._reach[participant] = begin, end
         return self._reach[participant]
 
-    def speaking(self, event: Event) -> Owner | None:
+    def of_speaker(self, event: Event) -> Owner | None:
         """Whose line it is."""
         participant = self._timeline.participants.of_speaker(event) if event.speaker.role != "broker" else None
         if participant is None:
@@ -62,7 +62,7 @@ class Consumers:
         return next(iter(known)) if len(known) == 1 else (participant, min(participant.client_ids, default=""))
 
 
-def names_something(event: Event) -> bool:
+def names_partitions(event: Event) -> bool:
     """Whether a line of an owner names partitions, tasks or connectors."""
     if isinstance(event, AssignmentComputed):
         return False

@@ -61,10 +61,10 @@ class Knowledge(Struct, frozen=True):
 
 def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
     """What is known of each generation, by what its members tell of their own partitions."""
-    owners = consumers.telling
+    owners = consumers.reporting
     if timeline.mode == "server-side":
-        all_tell = _all_tell(timeline, owners)
-        return Knowledge(((0, all_tell and timeline.has_coordinator_log),), nobody_else=all_tell)
+        all_report = _every_member_reports(timeline, owners)
+        return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
     printed = printed_generations(timeline)
     counted = members_counted(timeline)
     members = {g.generation: g for g in timeline.generations}
@@ -78,12 +78,12 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
             known.append((at, True))
             continue
         # A log that ended before does not tell what its member was given.
-        heard = [owner for owner in owners if consumers.tells(owner, at)]
-        known.append((at, size is not None and _telling(timeline, members.get(number or 0), heard) >= size))
+        heard = [owner for owner in owners if consumers.reports_at(owner, at)]
+        known.append((at, size is not None and _reporting_members(timeline, members.get(number or 0), heard) >= size))
     return Knowledge(tuple(sorted(known)))
 
 
-def _telling(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
+def _reporting_members(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
     """How many members of a generation tell their own partitions; each thread of an instance is one of its own."""
     clients = {client for _, client in owners}
     alone = {participant for participant, _ in owners if participant.kind != "instance"}
@@ -93,21 +93,21 @@ def _telling(timeline: Timeline, generation: Generation | None, owners: Collecti
 
 def printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """Those whose assignment a leader printed."""
-    told = timeline.own.of_type(AssignmentComputed)
-    return frozenset(e.generation for e in told if e.assignment)
+    computed = timeline.own.of_type(AssignmentComputed)
+    return frozenset(e.generation for e in computed if e.assignment)
 
 
 def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
     """How many members the coordinator counted in each generation."""
-    told: dict[int | None, int] = {}
+    sizes: dict[int | None, int] = {}
     for event in timeline.own.of_type(GenerationStabilized, AssignmentReceived):
         assert isinstance(event, GenerationStabilized | AssignmentReceived)
         if event.member_count is not None:
-            told[event.generation] = event.member_count
-    return told
+            sizes[event.generation] = event.member_count
+    return sizes
 
 
-def _all_tell(timeline: Timeline, owners: Collection[Owner]) -> bool:
+def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
     """Epochs have no assignment of their own: either every member that anybody names has a log, or not."""
-    telling = {participant for participant, _ in owners}
-    return all(participant in telling for participant in timeline.members())
+    reporting = {participant for participant, _ in owners}
+    return all(participant in reporting for participant in timeline.members())

@@ -91,10 +91,10 @@ class LossEstimator(Struct, frozen=True):
         if poll is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         # Some releases say, then or once poll() is called at last, by how much the timer was exceeded.
-        told = [
+        expiries = [
             time_of(e) - e.exceeded_ms for e in departure.events if isinstance(e, PollTimeoutExpired) and e.exceeded_ms
         ]
-        since = min([missed_at, *told]) - poll
+        since = min([missed_at, *expiries]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
 
     def _was_not_polled(self, departure: Departure) -> bool:
@@ -142,9 +142,9 @@ class LossEstimator(Struct, frozen=True):
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
         """Its last line before a time."""
-        said = self.timeline.events_from(owner[0], Event).last(before - 1)
+        last_event = self.timeline.events_from(owner[0], Event).last(before - 1)
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
-        times = [*ends, *([said.at] if said is not None and said.at is not None else [])]
+        times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
         return max(times, default=None)
 
     def _why_silent(self, departure: Departure, owner: Owner) -> WhyUnread:

@@ -108,14 +108,14 @@ def _member_time_of(timeline: Timeline) -> MemberTime:
     classic = timeline.mode != "server-side"
     return MemberTime(
         spans=_spans(_absences(timeline)),
-        none_in_force={one.rebalance: one for one in _without_assignment(timeline)} if classic else {},
+        none_in_force={interval.rebalance: interval for interval in _without_assignment(timeline)} if classic else {},
         until=max(timeline.coverage.end, timeline.last),
         sizes=tuple(sorted(_sizes(timeline))),
     )
 
 
 def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
-    judge = LossEstimator(timeline)
+    estimator = LossEstimator(timeline)
     in_force = TimeIndex(_in_force(timeline), int)
     least = shown_ms(timeline, LEAST_SESSION) or 0
     over: dict[Participant, int | None] = {}
@@ -126,21 +126,21 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
         before = over.get(who, 0)
         if before is None or before > departure.at:
             continue
-        one = _absence(timeline, judge, departure, in_force.first(departure.at + 1), least)
-        if timeline.coverage.is_excerpt and not _is_next(timeline, departure, one.ended_at):
+        absence = _absence(timeline, estimator, departure, in_force.first(departure.at + 1), least)
+        if timeline.coverage.is_excerpt and not _is_next(timeline, departure, absence.ended_at):
             # Whoever picked the lines may have left out the assignment: it was missed until it went, that is sure.
-            one = replace(one, ended_at=departure.at, at_least=True)
-        over[who] = one.ended_at
-        yield one if one.started_at >= before else replace(one, started_at=before)
+            absence = replace(absence, ended_at=departure.at, at_least=True)
+        over[who] = absence.ended_at
+        yield absence if absence.started_at >= before else replace(absence, started_at=before)
 
 
 def _absence(
-    timeline: Timeline, judge: LossEstimator, departure: Departure, assigned: int | None, least_session: int
+    timeline: Timeline, estimator: LossEstimator, departure: Departure, assigned: int | None, least_session: int
 ) -> MemberSpan:
     client = timeline.participants.client_of(departure.member or "") or min(
         departure.participant.client_ids, default=""
     )
-    loss = judge.departed(departure, (departure.participant, client), departure.at)
+    loss = estimator.departed(departure, (departure.participant, client), departure.at)
     begin = loss.at
     if not loss.bounded and departure.why == "session-expired":
         begin = departure.at - least_session
@@ -159,8 +159,10 @@ def _absence(
 def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> bool:
     """Whether this is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
-    mine = {rebalance.id for rebalance in begun}
-    return any(at == assigned and one.id in mine for one, at in timeline.cached(_assignments) if at is not None)
+    caused = {rebalance.id for rebalance in begun}
+    return any(
+        at == assigned and rebalance.id in caused for rebalance, at in timeline.cached(_assignments) if at is not None
+    )
 
 
 def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeIndex[int]) -> bool:
@@ -188,11 +190,11 @@ def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     rebalances = [*timeline.rebalances]
     lost = TimeIndex(request for request in timeline.requests if request.why == "assignment-not-stored")
     found = []
-    for one, following in zip_longest(rebalances, rebalances[1:]):
-        at = one.completed_at if printed else one.completed_at or one.stabilized_at
+    for rebalance, following in zip_longest(rebalances, rebalances[1:]):
+        at = rebalance.completed_at if printed else rebalance.completed_at or rebalance.stabilized_at
         until = following.started_at if following is not None else timeline.last
         not_stored = at is not None and lost.any_between(at, min(until, at + HEARTBEAT_MS))
-        found.append((one, None if one.generation in empty or not_stored else at))
+        found.append((rebalance, None if rebalance.generation in empty or not_stored else at))
     return found
 
 
@@ -218,12 +220,16 @@ def _spans(found: Iterator[MemberSpan] | Sequence[MemberSpan]) -> IntervalIndex[
 
 
 def _empty_generations(timeline: Timeline) -> frozenset[int | None]:
-    return frozenset(one.generation for one in timeline.generations if one.outcome == "empty")
+    return frozenset(generation.generation for generation in timeline.generations if generation.outcome == "empty")
 
 
 def _sizes(timeline: Timeline) -> Iterator[tuple[int, int]]:
     if timeline.mode == "server-side":
-        yield from ((one.started_at, one.size) for one in timeline.generations if one.started_at and one.size)
+        yield from (
+            (generation.started_at, generation.size)
+            for generation in timeline.generations
+            if generation.started_at and generation.size
+        )
         return
     counted = members_counted(timeline)
     for rebalance, at in timeline.cached(_assignments):

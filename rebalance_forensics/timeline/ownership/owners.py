@@ -35,8 +35,8 @@ LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 class Ownership(Struct, frozen=True, kw_only=True):
     """The spans in which nobody read a partition, oldest first, and when any was read."""
 
-    spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _lasting(()))
-    unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _lasting_unknown(()))
+    spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _unread_index(()))
+    unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _unknown_index(()))
     """Where the logs do not tell whether a partition was read."""
     until: int = 0
     """When the logs end."""
@@ -87,17 +87,21 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     consumers = Consumers(timeline, timeline.own.of_type(*unit))
     ledger = OwnershipReplay(timeline, LossEstimator(timeline), unit, consumers).run()
     late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member may have been reading
-    telling, printed = frozenset(consumers.telling), printed_generations(timeline)
+    reporting, printed = frozenset(consumers.reporting), printed_generations(timeline)
     unprinted = TimeIndex([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
-    untold = ((owner, _heard_until(timeline, telling, unprinted, owner)) for owner in ledger.owned)
-    heard = {owner: until for owner, until in untold if until is not None}
+    ends = ((owner, _known_until(timeline, reporting, unprinted, owner)) for owner in ledger.owned)
+    ends_by_owner = {owner: until for owner, until in ends if until is not None}
     knowledge = knowledge_of(timeline, consumers)
-    found = [part for one in (*ledger.readings, *ledger.still_read(heard, end)) for part in _awake(late, one)]
+    found = [
+        part
+        for reading in (*ledger.readings, *ledger.still_read(ends_by_owner, end))
+        for part in _while_polling(late, reading)
+    ]
     readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
     gaps = [*_gaps(readings, Gaps(timeline, knowledge, end))]
     return Ownership(
-        spans=_lasting(gap for gap in gaps if isinstance(gap, UnreadSpan)),
-        unknown=_lasting_unknown(gap for gap in gaps if isinstance(gap, UnknownSpan)),
+        spans=_unread_index(gap for gap in gaps if isinstance(gap, UnreadSpan)),
+        unknown=_unknown_index(gap for gap in gaps if isinstance(gap, UnknownSpan)),
         until=end,
         partitions=frozenset(reading.partition for reading in readings),
         while_read=tuple(_united(readings)),
@@ -107,20 +111,20 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     )
 
 
-def _heard_until(
-    timeline: Timeline, telling: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
+def _known_until(
+    timeline: Timeline, reporting: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
     """Until when an owner that nobody saw go is known to have read on: the first rebalance after its log ended.
 
     None where nothing of the kind happened, where others tell what it has, and where members rebalance without a word
     (KIP-848). Any other member that lives logs that it rejoins.
     """
-    over = timeline.coverage.ends(owner[0]) if owner in telling and timeline.mode != "server-side" else None
+    over = timeline.coverage.ends(owner[0]) if owner in reporting and timeline.mode != "server-side" else None
     later = unprinted.first(over + 1) if over is not None else None
     return later.started_at if later is not None else None
 
 
-def _awake(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
+def _while_polling(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
     """A reading without the times in which its owner kept a whole rebalance waiting: it did not poll meanwhile."""
     begin = reading.begin
     for join in late.get(reading.participant, ()):
@@ -136,24 +140,24 @@ def _gaps(readings: Sequence[PartitionReading], gaps: Gaps) -> Iterator[UnreadSp
     """The gaps between the readings of each partition, from its first one on, oldest first."""
     by_partition = sorted(readings, key=attrgetter("partition"))
     together = groupby(by_partition, key=attrgetter("partition"))
-    found = [gap for _, mine in together for gap in gaps.between([*mine])]
+    found = [gap for _, of_partition in together for gap in gaps.between([*of_partition])]
     yield from sorted(found, key=lambda gap: (gap.started_at, gap.partition))
 
 
-def _lasting(spans: Iterable[UnreadSpan]) -> IntervalIndex[UnreadSpan]:
+def _unread_index(spans: Iterable[UnreadSpan]) -> IntervalIndex[UnreadSpan]:
     return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
 
 
-def _lasting_unknown(spans: Iterable[UnknownSpan]) -> IntervalIndex[UnknownSpan]:
+def _unknown_index(spans: Iterable[UnknownSpan]) -> IntervalIndex[UnknownSpan]:
     return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
 
 
 def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
     """Partitions that one member read from the same moment to the same moment stand together."""
     together: dict[tuple[int, int | None, str], list[str]] = {}
-    for one in readings:
-        end = None if one.why is None else one.end
-        together.setdefault((one.begin, end, one.participant.name), []).append(one.partition)
+    for reading in readings:
+        end = None if reading.why is None else reading.end
+        together.setdefault((reading.begin, end, reading.participant.name), []).append(reading.partition)
     for (begin, end, member), partitions in together.items():
         yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
 

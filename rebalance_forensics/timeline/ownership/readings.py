@@ -61,21 +61,21 @@ class Ledger:
 
     def assign(self, owner: Owner, partitions: Iterable[str], at: int) -> None:
         """The owner reads these from now on, if it does not already."""
-        mine = self.owned.setdefault(owner, {})
+        owned = self.owned.setdefault(owner, {})
         for partition in partitions:
-            if partition in mine:
+            if partition in owned:
                 continue
             self._given_back.pop(owner, None)
             for other in self.holders.setdefault(partition, set()):
                 self.taken.setdefault(other, {}).setdefault(partition, at)
             self.holders[partition].add(owner)
-            mine[partition] = at
+            owned[partition] = at
 
     def release(self, owner: Owner, partitions: Iterable[str], loss: Loss) -> None:
         """The owner reads these no longer."""
-        mine = self.owned.get(owner, {})
+        owned = self.owned.get(owner, {})
         for partition in list(partitions):
-            since = mine.pop(partition, None)
+            since = owned.pop(partition, None)
             if since is None:
                 continue
             self.holders[partition].discard(owner)
@@ -110,9 +110,9 @@ class Ledger:
 
     def still_read(self, ends: Mapping[Owner, int], end: int) -> Iterator[PartitionReading]:
         """What nobody gave up: read until the end of the logs, or for as long as anything is known of its owner."""
-        for owner, mine in self.owned.items():
+        for owner, partitions in self.owned.items():
             until = ends.get(owner, end)
-            for partition, since in mine.items():
+            for partition, since in partitions.items():
                 taken = self.taken.get(owner, {}).get(partition)
                 over = min(until, taken) if taken is not None else until
                 yield PartitionReading(

@@ -21,20 +21,20 @@ from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.events.streams import TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.connect_work import WORK, worker_said
-from rebalance_forensics.timeline.ownership.consumers import Consumers, names_something
+from rebalance_forensics.timeline.ownership.connect_work import WORK, apply_worker_line
+from rebalance_forensics.timeline.ownership.consumers import Consumers, names_partitions
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 
 TASKS = (TasksAssigned, TasksRevoked, TasksLost)
 
 
-def thread_said(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
+def apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
     """What a thread says of its active tasks: all that it has, what it gave back, that it lost them."""
     match event:
         case TasksAssigned(active=active):
-            gone = [task for task in ledger.owned.get(owner, ()) if task not in active]
-            ledger.release(owner, gone, Loss(at=at, why="revoked"))
+            revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]
+            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             ledger.assign(owner, active, at)
         case TasksRevoked(active=active):
             ledger.release(owner, active, Loss(at=at, why="revoked"))
@@ -60,13 +60,13 @@ def assigned_by_leader(
         if owner is not None:
             given[owner] = (*given.get(owner, ()), *partitions)
     eager = timeline.mode == "eager"
-    for owner in [owner for owner in ledger.owned if not consumers.tells(owner, at)]:
+    for owner in [owner for owner in ledger.owned if not consumers.reports_at(owner, at)]:
         kept = () if eager else given.get(owner, ())
-        gone = [partition for partition in ledger.owned[owner] if partition not in kept]
+        revoked = [partition for partition in ledger.owned[owner] if partition not in kept]
         loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
-        ledger.release(owner, gone, loss)
+        ledger.release(owner, revoked, loss)
     for owner, partitions in given.items():
-        if not consumers.tells(owner, at):
+        if not consumers.reports_at(owner, at):
             ledger.assign(owner, partitions, at)
 
 
@@ -75,8 +75,8 @@ def reconciled(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at
     owner = consumers.of_member(event.member)
     if owner is None:
         return
-    gone = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
-    ledger.release(owner, gone, Loss(at=at, why="revoked"))
+    revoked = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
+    ledger.release(owner, revoked, Loss(at=at, why="revoked"))
     ledger.assign(owner, event.assigned, at)
 
 
@@ -94,7 +94,7 @@ class OwnershipReplay:
     """Takes in what changes owners and keeps the ledger."""
 
     timeline: Timeline
-    judge: LossEstimator
+    estimator: LossEstimator
     unit: tuple[type[Event], ...]
     """The lines that name what is owned: partitions, or tasks, or connectors and their tasks."""
     consumers: Consumers
@@ -110,13 +110,13 @@ class OwnershipReplay:
                     self._departed(what, at)
                 case Start():
                     for owner in self.ledger.owners(what.participant):
-                        self._lost(owner, self.judge.restarted(owner, at))
+                        self._lost(owner, self.estimator.restarted(owner, at))
                 case AssignmentComputed():
                     assigned_by_leader(self.ledger, self.timeline, self.consumers, what, at, self.began)
                 case MemberReconciled():
                     reconciled(self.ledger, self.consumers, what, at)
                 case Event():
-                    self._own_line(what, at)
+                    self._apply_client_line(what, at)
         return self.ledger
 
     def _moments(self) -> Iterator[tuple[int, int, Moment]]:
@@ -129,7 +129,7 @@ class OwnershipReplay:
 
     def _departed(self, departure: Departure, at: int) -> None:
         """A party may be in the group several times, each time as another consumer: the member id tells which."""
-        if self.judge.keeps_fetching(departure):
+        if self.estimator.keeps_fetching(departure):
             return
         client = (
             self.timeline.participants.client_of(departure.member or "")
@@ -138,7 +138,7 @@ class OwnershipReplay:
         )
         for owner in self.ledger.owners(departure.participant):
             if client in (None, owner[1]):
-                self._lost(owner, self.judge.departed(departure, owner, self._missed_at(owner, at)))
+                self._lost(owner, self.estimator.departed(departure, owner, self._missed_at(owner, at)))
 
     def _missed_at(self, owner: Owner, at: int) -> int:
         """When somebody else was given what it owned, the group had missed it."""
@@ -149,35 +149,35 @@ class OwnershipReplay:
             self.ledger.closed(owner, loss.at)
         self.ledger.release(owner, [*self.ledger.owned.get(owner, ())], loss)
 
-    def _own_line(self, event: Event, at: int) -> None:
+    def _apply_client_line(self, event: Event, at: int) -> None:
         """What a consumer, a thread or a worker says of itself."""
-        owner = self.consumers.speaking(event)
+        owner = self.consumers.of_speaker(event)
         if owner is None:
             return
-        mine: tuple[str, ...] = tuple(self.ledger.owned.get(owner, ()))
+        owned: tuple[str, ...] = tuple(self.ledger.owned.get(owner, ()))
         match event:
             case ConsumerClosed() | LeaveSent(why="closed"):
                 self._closed(owner, event, at)
             case PartitionsAssigned(partitions=partitions):
                 if self.timeline.mode == "eager" and partitions:
-                    left_out = [p for p in mine if p not in partitions]
+                    left_out = [p for p in owned if p not in partitions]
                     self.ledger.release(owner, left_out, Loss(at=at, why="revoked"))
                 self.ledger.assign(owner, partitions, at)
             case PartitionsRevoked() if not event.due:
                 # librdkafka prints how many; under eager that is all of them.
-                gone = event.partitions or (mine if (event.count or 0) >= len(mine) else ())
-                self.ledger.release(owner, gone, Loss(at=at, why="revoked"))
+                revoked = event.partitions or (owned if (event.count or 0) >= len(owned) else ())
+                self.ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             case PartitionsLost(partitions=partitions):
                 self.ledger.release(owner, partitions, Loss(at=at, why="fenced"))
             case OwnershipGivenUp():
-                self.ledger.release(owner, mine, Loss(at=at, why="fenced"))
+                self.ledger.release(owner, owned, Loss(at=at, why="fenced"))
             case AssignmentNotified(partitions=kept) | AssignmentUpdated(owned=kept):
                 # What it kept all along is in no line of its own where the log begins in the middle.
                 self.ledger.assign(owner, [p for p in kept if p not in self.ledger.holders], at)
             case _ if isinstance(event, TASKS):
-                thread_said(self.ledger, owner, event, at)
+                apply_thread_line(self.ledger, owner, event, at)
             case _ if isinstance(event, WORK):
-                worker_said(self.ledger, owner, event, at, eager=self._stops_everything)
+                apply_worker_line(self.ledger, owner, event, at, eager=self._stops_everything)
             case _:
                 pass
 
@@ -187,8 +187,8 @@ class OwnershipReplay:
         if owner in self.ledger.owned or owner[1]:
             self.ledger.closed(owner, at)
         elif not event.speaker.client_id:
-            for mine in self.ledger.owners(owner[0]):
-                self.ledger.closed(mine, at)
+            for consumer in self.ledger.owners(owner[0]):
+                self.ledger.closed(consumer, at)
 
     @property
     def _stops_everything(self) -> bool:
@@ -202,7 +202,7 @@ def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
         return WORK if own.of_type(*WORK[:1]) else ()
     if timeline.kind not in ("consumer", "streams"):
         return ()
-    if any(names_something(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
+    if any(names_partitions(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
         return _PARTITIONS
     if timeline.kind == "streams" and own.of_type(*TASKS):
         return TASKS

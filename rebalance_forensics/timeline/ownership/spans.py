@@ -60,10 +60,10 @@ class Gaps:
 
     def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
         begin, name = before.end, before.partition
-        gone = self._gone(name, begin, until)
-        if gone is not None:
-            if gone - begin > SHORTEST_UNREAD_MS:
-                yield self._span(before, gone, certain=True)
+        vanished_at = self._gone(name, begin, until)
+        if vanished_at is not None:
+            if vanished_at - begin > SHORTEST_UNREAD_MS:
+                yield self._span(before, vanished_at, certain=True)
             return
         since = self._unknown_from(before, until)
         if since is None or (until is not None and until - since <= ROUND_TRIP_MS):

@@ -10,12 +10,12 @@ from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 
-def dead_at(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
+def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
     """Who ended with a process: all that write to its log."""
-    return [one for one in participants.at_place(event) if event.speaker.file in one.files]
+    return [participant for participant in participants.at_place(event) if event.speaker.file in participant.files]
 
 
-def last_words(
+def final_deaths(
     participants: Participants, events: EventIndex, coverage: Coverage
 ) -> Iterator[tuple[Participant, ProcessDied]]:
     """The deaths after which the participant logs nothing more, nor anybody else in the same log.
@@ -27,7 +27,7 @@ def last_words(
         if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):
             continue
         if isinstance(event, ProcessDied) and event.at is not None:
-            for participant in dead_at(participants, event):
+            for participant in ended_with(participants, event):
                 if participant not in heard:
                     heard.add(participant)
                     yield participant, event

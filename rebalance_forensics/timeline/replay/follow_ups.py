@@ -1,4 +1,4 @@
-"""Rebalances that an earlier one asked for: cooperative hand-over, probing, version probing, Connect's delay."""
+"""Rebalances that an earlier one window for: cooperative hand-over, probing, version probing, Connect's delay."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _Places = Mapping[str, tuple[int, int]]
 """By log, where one of its lines stands: its time and its offset."""
 
 
-class _Asked(Struct, frozen=True):
+class _JoinWindow(Struct, frozen=True):
     """What a member asks for after it joined one generation and before it joined the next leads to the next."""
 
     after: _Places
     before: _Places
 
-    def for_it(self, event: Event) -> bool:
+    def holds(self, event: Event) -> bool:
         """Whether a line asks for this rebalance, as far as its log shows."""
         path, place = event.origin.path, _place(event)
         return self.after.get(path, place) <= place and (path not in self.before or place < self.before[path])
@@ -47,11 +47,11 @@ class _Asked(Struct, frozen=True):
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
     """The same rebalances, each with the kind of follow-up that it is, if any."""
-    said = merged(lines.own.of_type(*TELLING), lines.ungrouped.of_type(*TELLING))
-    timed = [e for e in said if e.at is not None]
+    lines_of_interest = merged(lines.own.of_type(*FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*FOLLOW_UP_EVENTS))
+    timed = [e for e in lines_of_interest if e.at is not None]
     opened: TimeIndex[RebalanceStarted] = TimeIndex((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
-    told: TimeIndex[Event] = TimeIndex((e for e in timed if not _is_wordless(e)), time_of)
-    assigned = TimeIndex((e for e in told if isinstance(e, WorkerAssigned)), time_of)
+    requests: TimeIndex[Event] = TimeIndex((e for e in timed if not _lacks_reason(e)), time_of)
+    assigned = TimeIndex((e for e in requests if isinstance(e, WorkerAssigned)), time_of)
     joined = _joined_by_generation(lines)
     found = []
     previous: Rebalance | None = None
@@ -59,19 +59,19 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
         if previous is None and _opened_before(opened, rebalance):
             kind = rebalance.followup
         else:
-            kind = _followup(told, assigned, joined, previous, rebalance, mode)
+            kind = _followup(requests, assigned, joined, previous, rebalance, mode)
         found.append(rebalance if kind == rebalance.followup else replace(rebalance, followup=kind))
         previous = rebalance
     return tuple(found)
 
 
-def _is_wordless(event: Event) -> bool:
+def _lacks_reason(event: Event) -> bool:
     """Whether it says that a rebalance began, and nothing of what a client wanted."""
     return isinstance(event, RebalanceStarted) and event.client_reason in NO_REASON
 
 
 def _followup(
-    told: TimeIndex[Event],
+    requests: TimeIndex[Event],
     assigned: TimeIndex[WorkerAssigned],
     joined: Mapping[int | None, Sequence[Event]],
     previous: Rebalance | None,
@@ -82,8 +82,8 @@ def _followup(
         return rebalance.followup
     since = previous.ended_at() if previous else rebalance.started_at - HEARTBEAT_MS
     since, until = min(since, rebalance.started_at - REQUEST_MS), rebalance.started_at + TICK_MS
-    asked = _Asked(_first_in(joined, previous), _first_in(joined, rebalance))
-    kind = _kind(told, assigned, since, until, asked)
+    window = _JoinWindow(_first_in(joined, previous), _first_in(joined, rebalance))
+    kind = _kind(requests, assigned, since, until, window)
     if kind is None and previous is not None and mode != "eager":
         return _hand_over(assigned, previous, rebalance)
     return kind
@@ -123,17 +123,17 @@ def _hand_over(assigned: TimeIndex[WorkerAssigned], previous: Rebalance, rebalan
     """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
     given = assigned.between(rebalance.started_at - PROCESS_START_MS, rebalance.started_at + ROUND_TRIP_MS)
     given = [e for e in given if e.generation == previous.generation]
-    return _after_revocation(given, rebalance) if given else _wordless_hand_over(previous, rebalance)
+    return _after_revocation(given, rebalance) if given else _unexplained_hand_over(previous, rebalance)
 
 
-def _wordless_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
+def _unexplained_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
     """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
     opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
-    wordless = bool(opened) and all(
+    unexplained = bool(opened) and all(
         e.trigger in REJOINS and e.client_reason in NO_REASON and e.state in (None, "Stable") for e in opened
     )
     at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= ROUND_TRIP_MS
-    return "cooperative" if wordless and at_once else None
+    return "cooperative" if unexplained and at_once else None
 
 
 def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | None:
@@ -145,7 +145,7 @@ def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | Non
     return "cooperative" if revoked else None
 
 
-TELLING = (
+FOLLOW_UP_EVENTS = (
     JoinRequested,
     RebalanceStarted,
     FollowUpTriggered,
@@ -158,16 +158,16 @@ TELLING = (
 
 
 def _kind(
-    told: TimeIndex[Event],
+    requests: TimeIndex[Event],
     assigned: TimeIndex[WorkerAssigned],
     since: int,
     until: int,
-    asked: _Asked,
+    window: _JoinWindow,
 ) -> str | None:
-    """The follow-up that began between `since` and `until` and was asked for by members that had yet to join it."""
-    now = told.between(since - REQUEST_MS, until + REQUEST_MS)
-    now = [e for e in now if asked.for_it(e)]
-    before = told.between(since - ONE_REBALANCE_MS, until)
+    """The follow-up that began between `since` and `until` and was window for by members that had yet to join it."""
+    now = requests.between(since - REQUEST_MS, until + REQUEST_MS)
+    now = [e for e in now if window.holds(e)]
+    before = requests.between(since - ONE_REBALANCE_MS, until)
     for event in now:
         match event:
             case FollowUpTriggered(scheduled_at=at):
@@ -204,8 +204,8 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 def _immediate(before: Sequence[Event]) -> str:
     """What an immediate follow-up is for; the probing rebalance that another member has scheduled does not tell."""
-    told = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
-    return _last_scheduled(told) or "cooperative"
+    scheduled = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
+    return _last_scheduled(scheduled) or "cooperative"
 
 
 def _last_scheduled(before: Sequence[Event]) -> str | None:

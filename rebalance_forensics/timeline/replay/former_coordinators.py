@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
-class FormerWords(Struct, frozen=True):
+class FormerCoordinatorLines(Struct, frozen=True):
     """Lines of former coordinators, by identity."""
 
     evicting: frozenset[int] = frozenset()
@@ -32,16 +32,16 @@ class FormerWords(Struct, frozen=True):
     """After the broker itself has unloaded the group: there was nobody left whom they could concern."""
 
 
-def words_of_former_coordinators(events: EventIndex) -> FormerWords:
+def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
     """What brokers say of members that are no longer theirs.
 
     Only a broker that unloads the group later, and neither loads it nor reaches a generation before, is a former one:
     a line may be missing that tells how it got the group back.
     """
     if not events.has_type(GroupUnloaded):
-        return FormerWords()
+        return FormerCoordinatorLines()
     void: set[int] = set()
-    said: dict[int, list[tuple[Event, bool]]] = {}
+    evictions: dict[int, list[tuple[Event, bool]]] = {}
     unloaded: set[int] = set()
     too_late: set[int] = set()
     holder: int | None = None
@@ -52,19 +52,19 @@ def words_of_former_coordinators(events: EventIndex) -> FormerWords:
         match event:
             case GroupLoaded():
                 holder = broker
-                said.pop(broker, None)
+                evictions.pop(broker, None)
                 unloaded.discard(broker)
             case GroupUnloaded():
-                void |= {id(e) for e, late in said.pop(broker, ()) if late or _was_unwritten(e, event)}
+                void |= {id(e) for e, late in evictions.pop(broker, ()) if late or _was_unwritten(e, event)}
                 unloaded.add(broker)
             case MemberFailed() | RebalanceAbandoned() if broker in unloaded:
                 too_late.add(id(event))
             case GenerationStabilized() | GroupEmptied() | RebalanceStarted(generation=0):
-                said.pop(broker, None)
+                evictions.pop(broker, None)
                 unloaded.discard(broker)
             case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired"):
-                said.setdefault(broker, []).append((event, holder not in (None, broker)))
-    return FormerWords(frozenset(void), frozenset(too_late))
+                evictions.setdefault(broker, []).append((event, holder not in (None, broker)))
+    return FormerCoordinatorLines(frozenset(void), frozenset(too_late))
 
 
 def _was_unwritten(evicting: Event, unloading: Event) -> bool:

@@ -24,7 +24,7 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
-from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
@@ -94,7 +94,7 @@ class Generations:
         self._highest = 0
         self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
 
-    def hear(self, event: Event, live: Collection[str]) -> None:
+    def apply(self, event: Event, live: Collection[str]) -> None:
         """Take in one event; `live` are the member ids that are in at this moment."""
         match event:
             case RebalanceStarted():
@@ -120,7 +120,7 @@ class Generations:
             case StreamsParticipants():
                 self._led_by_thread(event)
             case _ if event.speaker.role != "broker":
-                self._client_said(event, live)
+                self._apply_client_line(event, live)
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:
         """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
@@ -129,7 +129,7 @@ class Generations:
         if slot is not None and thread is not None:
             slot.leader = slot.leader or member
 
-    def _client_said(self, event: Event, live: Collection[str]) -> None:
+    def _apply_client_line(self, event: Event, live: Collection[str]) -> None:
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None:
             return
@@ -138,7 +138,7 @@ class Generations:
                 self._joining[participant] = event.at
             case JoinSucceeded():
                 slot = self._slot(event.generation, event)
-                slot.joined[event.member or unnamed(participant, event.speaker.client_id)] = participant
+                slot.joined[event.member or placeholder_id(participant, event.speaker.client_id)] = participant
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.answered.append(event)
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
@@ -152,7 +152,9 @@ class Generations:
                 slot = self._slot(event.generation, event)
                 # aiokafka names the member that joined, and not the one that synced.
                 if event.member or participant.kind == "instance" or participant not in slot.joined.values():
-                    slot.joined.setdefault(event.member or unnamed(participant, event.speaker.client_id), participant)
+                    slot.joined.setdefault(
+                        event.member or placeholder_id(participant, event.speaker.client_id), participant
+                    )
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
             case WorkerAssigned(generation=n, leader=leader) if n is not None:
@@ -177,13 +179,13 @@ class Generations:
 
     def _reached(self, slot: Slot) -> None:
         waiting, self.unfinished = self.unfinished, []
-        for one in waiting:
-            if one.generation is None or one.generation + 1 == slot.number:
-                slot.prepared.append(one)
-            elif one.generation < slot.number:
-                self.passed_over.append(one)
+        for prepared in waiting:
+            if prepared.generation is None or prepared.generation + 1 == slot.number:
+                slot.prepared.append(prepared)
+            elif prepared.generation < slot.number:
+                self.passed_over.append(prepared)
             else:
-                self.unfinished.append(one)
+                self.unfinished.append(prepared)
         slot.failures.extend(self._failures)
         self._failures.clear()
 

@@ -45,17 +45,17 @@ class GroupEpochs:
         self.participants = participants
         self.slots: dict[int, EpochSlot] = {}
 
-    def hear(self, event: Event, live: Members) -> None:
+    def apply(self, event: Event, live: Members) -> None:
         """Take in one event; `live` are the members that are in at this moment."""
         match event:
             case GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
                 slot.bumped = slot.bumped or event
-                slot.members.update(_taken_in(live))
+                slot.members.update(_admitted(live))
             case TargetAssignmentComputed():
                 slot = self._slot(event.epoch, event)
                 slot.computed = slot.computed or event
-                slot.members.update(_taken_in(live))
+                slot.members.update(_admitted(live))
             case MemberReconciled(epoch=n, member=m) if n:
                 self._slot(n, event).members.setdefault(m, self.participants.of_member(m))
             case MemberTransitioned(epoch=n) if n and n > 0:
@@ -81,7 +81,7 @@ class GroupEpochs:
             slot.first_at = event.at if slot.first_at is None else min(slot.first_at, event.at)
         return slot
 
-    def takes_in(self, slot: Slot) -> bool:
+    def absorbs(self, slot: Slot) -> bool:
         """Whether it is an epoch that classic members of a consumer group reached: they call it a generation."""
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
@@ -97,8 +97,8 @@ class GroupEpochs:
         return [self.slots[n] for n in sorted(self.slots)]
 
 
-def _taken_in(live: Members) -> dict[str, Participant]:
-    return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.asking}
+def _admitted(live: Members) -> dict[str, Participant]:
+    return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.joining}
 
 
 def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:

@@ -17,9 +17,9 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Generation
-from rebalance_forensics.timeline.replay.deaths import last_words
+from rebalance_forensics.timeline.replay.deaths import final_deaths
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft, finished
-from rebalance_forensics.timeline.replay.former_coordinators import words_of_former_coordinators
+from rebalance_forensics.timeline.replay.former_coordinators import lines_of_former_coordinators
 from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
 from rebalance_forensics.timeline.replay.group_epochs import (
     OF_EPOCHS,
@@ -45,13 +45,13 @@ def infer_unlogged_leaves(
     if session_ms is None or not vanished:
         return
     answered = _answered(participants, events)
-    for gone in vanished:
-        heard = answered[gone.participant].last(gone.at) if gone.participant in answered else None
-        formed = _formed_without(participants, gone)
-        if gone.participant.kind == "instance" or heard is None or formed is None:
+    for departure in vanished:
+        heard = answered[departure.participant].last(departure.at) if departure.participant in answered else None
+        formed = _formed_without(participants, departure)
+        if departure.participant.kind == "instance" or heard is None or formed is None:
             continue
         if formed - time_of(heard) < session_ms - ROUND_TRIP_MS:
-            gone.why = "left"
+            departure.why = "left"
 
 
 def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
@@ -63,15 +63,15 @@ def _answered(participants: Participants, events: Sequence[Event]) -> dict[Parti
             participant = participants.of_speaker(event)
             if participant is not None:
                 found[participant].append(event)
-    return {participant: TimeIndex(told, time_of) for participant, told in found.items()}
+    return {participant: TimeIndex(answers, time_of) for participant, answers in found.items()}
 
 
-def _formed_without(participants: Participants, gone: DepartureDraft) -> int | None:
+def _formed_without(participants: Participants, departure: DepartureDraft) -> int | None:
     """When the first generation was created that its old membership is not part of."""
-    told = [e for e in gone.events if participants.of_speaker(e) is not gone.participant]
-    told += gone.returned.events if gone.returned is not None else []
-    formed = [e.at for e in told if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
-    return min((at for at in formed if at >= gone.at), default=None)
+    events = [e for e in departure.events if participants.of_speaker(e) is not departure.participant]
+    events += departure.returned.events if departure.returned is not None else []
+    formed = [e.at for e in events if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
+    return min((at for at in formed if at >= departure.at), default=None)
 
 
 def keep_restarted(
@@ -83,9 +83,11 @@ def keep_restarted(
     """
     last = max((r.started_at for r in rebalances), default=0)
     of_a_start = {id(e) for start in starts for e in start.events}
-    for gone in [d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids]:
-        if gone.at >= last and all(id(e) in of_a_start for e in gone.events):
-            del departures[gone]
+    for departure in [
+        d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids
+    ]:
+        if departure.at >= last and all(id(e) in of_a_start for e in departure.events):
+            del departures[departure]
 
 
 class Replayed(Struct, frozen=True):
@@ -111,48 +113,48 @@ def replayed(
     Of an excerpt some lines are missing: whose step to join is not among them may have joined. `session_ms` is the
     session timeout, where it is known.
     """
-    former = words_of_former_coordinators(events)
-    lives, classic, epochs = (
+    former = lines_of_former_coordinators(events)
+    membership, classic, epochs = (
         MembershipReplay(participants, processes.starts),
         Generations(participants),
         GroupEpochs(participants),
     )
-    told = [
+    inferred = [
         *([] if coverage.is_excerpt else missed(participants, events)),
         *taken_over(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
     ]
-    absent = deque(sorted(told, key=attrgetter("joined_at")))
+    absent = deque(sorted(inferred, key=attrgetter("joined_at")))
     for event in events:
         while absent and event.at is not None and event.at >= absent[0].joined_at:
-            lives.miss(absent.popleft())
+            membership.infer_departure(absent.popleft())
         if id(event) in former.too_late:
             continue
         if id(event) in former.evicting:
-            lives.stay(event)
+            membership.record_stale_eviction(event)
             continue
-        lives.hear(event)
+        membership.apply(event)
         if event.group is not None or isinstance(event, StreamsParticipants):
-            classic.hear(event, lives.live)
+            classic.apply(event, membership.live)
             if type(event) in OF_EPOCHS:
-                epochs.hear(event, lives.live)
-    lives.name_newcomers()
-    slots = [s for s in classic.finished() if not epochs.takes_in(s)]
+                epochs.apply(event, membership.live)
+    membership.name_newcomers()
+    slots = [s for s in classic.finished() if not epochs.absorbs(s)]
     bumps = epochs.finished()
     generations, rebalances = (
         _generations(participants, slots, bumps),
-        _rebalances(classic, slots, bumps, lives.rejoins),
+        _rebalances(classic, slots, bumps, membership.rejoins),
     )
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
     for stop in closed_at_last(participants, processes.stops, events) if participants.kind == "streams" else ():
-        lives.end(stop.participant, stop.at, "closed", stop.events)
-    for participant, death in last_words(participants, events, coverage):
-        lives.end(participant, time_of(death), "died", (death,))
-    reclassify_unsubscribes(lives.departures, processes.stops)
-    remove_by_admin(lives.departures, processes.stops, streams=participants.kind == "streams")
-    infer_unlogged_leaves(participants, lives.departures, events, session_ms)
-    keep_restarted(lives.departures, processes.starts, rebalances)
-    departures, arrivals = finished(lives.departures, lives.arrivals)
-    returns = numbered("return", sorted(lives.returns, key=attrgetter("at")))
+        membership.end(stop.participant, stop.at, "closed", stop.events)
+    for participant, death in final_deaths(participants, events, coverage):
+        membership.end(participant, time_of(death), "died", (death,))
+    reclassify_unsubscribes(membership.departures, processes.stops)
+    remove_by_admin(membership.departures, processes.stops, streams=participants.kind == "streams")
+    infer_unlogged_leaves(participants, membership.departures, events, session_ms)
+    keep_restarted(membership.departures, processes.starts, rebalances)
+    departures, arrivals = finished(membership.departures, membership.arrivals)
+    returns = numbered("return", sorted(membership.returns, key=attrgetter("at")))
     return Replayed(departures, arrivals, returns, rebalances, generations)
 
 

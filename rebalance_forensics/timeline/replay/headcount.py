@@ -28,7 +28,7 @@ class Headcount:
         self._at = 0
         self._names_everybody = False
 
-    def hear(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Learn whether newcomers are named, and how many members there were."""
         if isinstance(event, GenerationStabilized):
             self._size, self._at = event.member_count, event.at or 0
@@ -44,8 +44,8 @@ class Headcount:
         if self._size is None or event.member_count is None or self._names_everybody:
             return []
         recent = list(takewhile(lambda d: d.at > self._at - SUCCESSION_MS, departures))
-        gone = sum(d.at > self._at for d in recent)
-        came = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
-        extra = max(event.member_count - (self._size - gone + came), 0)
-        away = [d for d in reversed(recent) if d.returned is None and not d.participant.has_log]
-        return away[:extra]
+        departed = sum(d.at > self._at for d in recent)
+        arrived = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
+        extra = max(event.member_count - (self._size - departed + arrived), 0)
+        absences = [d for d in reversed(recent) if d.returned is None and not d.participant.has_log]
+        return absences[:extra]

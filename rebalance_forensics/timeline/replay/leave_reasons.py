@@ -57,10 +57,10 @@ def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterabl
 
     Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.
     """
-    gone = list(departures)
-    wished = [d for d in gone if d.why == "unsubscribed"]
-    unheard = {d.participant for d in wished if not d.participant.has_log}
-    everybody = len(unheard) > 1 and unheard == {d.participant for d in gone}
+    all_departures = list(departures)
+    wished = [d for d in all_departures if d.why == "unsubscribed"]
+    without_log = {d.participant for d in wished if not d.participant.has_log}
+    everybody = len(without_log) > 1 and without_log == {d.participant for d in all_departures}
     ended: dict[Participant, list[int]] = defaultdict(list)
     for stop in stops:
         ended[stop.participant].append(stop.at)
@@ -71,7 +71,7 @@ def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterabl
         restarted = back is not None and back.start is not None and _is_process(back.start)
         # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
         thread = departure.participant.kind == "instance"
-        if stopped or restarted or thread or (everybody and departure.participant in unheard):
+        if stopped or restarted or thread or (everybody and departure.participant in without_log):
             departure.why = "closed"
 
 
@@ -82,13 +82,13 @@ def remove_by_admin(departures: Iterable[DepartureDraft], stops: Sequence[Stop],
     Streams makes that request itself when it closes and leaves, or removes a thread (KIP-812, KafkaStreams.close).
     """
     for departure in departures:
-        said = {e.why for e in departure.events if isinstance(e, MemberLeft)}
-        who = departure.participant
-        removed = "removed-by-admin" in said or ("other" in said and who.instance_ids)
+        reasons = {e.why for e in departure.events if isinstance(e, MemberLeft)}
+        participant = departure.participant
+        removed = "removed-by-admin" in reasons or ("other" in reasons and participant.instance_ids)
         if not removed or departure.why not in ("left", "expelled", "removed-by-admin"):
             continue
-        stopped = any(s.participant is who and abs(s.at - departure.at) <= REQUEST_TIMEOUT_MS for s in stops)
-        departure.why = "closed" if stopped else "left" if streams and not who.has_log else "removed-by-admin"
+        stopped = any(s.participant is participant and abs(s.at - departure.at) <= REQUEST_TIMEOUT_MS for s in stops)
+        departure.why = "closed" if stopped else "left" if streams and not participant.has_log else "removed-by-admin"
 
 
 def _is_process(start: Start) -> bool:

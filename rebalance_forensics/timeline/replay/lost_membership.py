@@ -62,9 +62,9 @@ def session_is_over(event: Event) -> bool:
     return event.for_ms is not None or (event.cause or "").startswith("session timed out")
 
 
-def is_refuted(gone: DepartureDraft, shown: Event) -> bool:
+def is_refuted(departure: DepartureDraft, shown: Event) -> bool:
     """Whether a departure that was only concluded is refuted by a line that shows the member in the group."""
-    return gone.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(gone.events))
+    return departure.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(departure.events))
 
 
 def _counted_itself_out(events: Sequence[Event]) -> bool:

@@ -19,26 +19,26 @@ class Members(dict[str, Participant]):
     def __init__(self) -> None:
         super().__init__()
         self._of: dict[Participant, dict[str, None]] = defaultdict(dict)
-        self._named: dict[str | None, dict[str, None]] = defaultdict(dict)
-        self.asking: set[str] = set()
+        self._by_name: dict[str | None, dict[str, None]] = defaultdict(dict)
+        self.joining: set[str] = set()
         """Clients of KIP-848 that are joining by their own word, while no coordinator or assignment tells so."""
 
-    def heard(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Learn who asks, and who has been heard."""
         if not isinstance(event, _OF_EPOCHS) or event.member is None:
             return
         if isinstance(event, MemberTransitioned) and event.after == "JOINING":
-            self.asking.add(event.member)
+            self.joining.add(event.member)
         else:
-            self.asking.discard(event.member)
+            self.joining.discard(event.member)
 
     def of(self, participant: Participant | None) -> list[str]:
         """The ids of one participant, oldest first."""
         return list(self._of[participant]) if participant in self._of else []
 
-    def named(self, name: str) -> list[str]:
+    def with_name(self, name: str) -> list[str]:
         """The ids that begin with a client id or instance id."""
-        return list(self._named[name]) if name in self._named else []
+        return list(self._by_name[name]) if name in self._by_name else []
 
     def __setitem__(self, member: str, participant: Participant) -> None:
         """Take a member in."""
@@ -47,12 +47,12 @@ class Members(dict[str, Participant]):
             del self._of[before][member]
         super().__setitem__(member, participant)
         self._of[participant][member] = None
-        self._named[name_in_member_id(member)][member] = None
+        self._by_name[name_in_member_id(member)][member] = None
 
     def __delitem__(self, member: str) -> None:
         """Let a member go."""
         del self._of[self[member]][member]
-        del self._named[name_in_member_id(member)][member]
+        del self._by_name[name_in_member_id(member)][member]
         super().__delitem__(member)
 
     def drop(self, member: str) -> Participant | None:

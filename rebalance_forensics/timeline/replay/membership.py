@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
-from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
@@ -39,24 +39,24 @@ from rebalance_forensics.timeline.windows import (
 Newcomer = MemberIdIssued | MemberJoined
 
 
-class NamelessNewcomers:
+class UnidentifiedNewcomers:
     """Those of whom nobody knows yet who they are, oldest first."""
 
     def __init__(self) -> None:
         self.waiting: deque[Newcomer] = deque()
 
-    def came(self, event: Newcomer) -> None:
+    def add(self, event: Newcomer) -> None:
         """The coordinator took somebody in, or gave an id to somebody."""
         self.waiting.append(event)
 
-    def is_one(self, event: Event) -> bool:
+    def identify(self, event: Event) -> bool:
         """Whether the client that asks to join now is one of them; it is named then."""
         if not any(abs((event.at or 0) - (waiting.at or 0)) <= ROUND_TRIP_MS for waiting in self.waiting):
             return False
         self.waiting.popleft()
         return True
 
-    def back(
+    def returned(
         self, now: int | None, departures: dict[DepartureDraft, None], starts: TimeIndex[Start]
     ) -> Iterator[tuple[DepartureDraft, Event]]:
         """Those whom no client's line named: each is who has been away longest of those that went shortly before.
@@ -69,14 +69,14 @@ class NamelessNewcomers:
             at = event.at or 0
             start = starts.last(at)
             started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
-            away: DepartureDraft | None = None
-            for gone in reversed(departures):
-                if gone.at <= at - SUCCESSION_MS:
+            absence: DepartureDraft | None = None
+            for departure in reversed(departures):
+                if departure.at <= at - SUCCESSION_MS:
                     break
-                if gone.returned is None and gone.at <= at and started in (None, gone.participant):
-                    away = gone
-            if away is not None:
-                yield away, event
+                if departure.returned is None and departure.at <= at and started in (None, departure.participant):
+                    absence = departure
+            if absence is not None:
+                yield absence, event
 
 
 class LoadedMembers:
@@ -86,7 +86,7 @@ class LoadedMembers:
         self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
         self._generation = -1
 
-    def hear(self, event: Event, gone: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
+    def apply(self, event: Event, departures: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
         """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
 
         Whoever is known to have left since is not among them.
@@ -98,15 +98,15 @@ class LoadedMembers:
             return []
         if not self._by_log or event.speaker.role != "broker" or event.group is None:
             return []
-        told = self._by_log.pop(place_of(event), [])
-        if not told or isinstance(event, GroupUnloaded):
+        loaded = self._by_log.pop(place_of(event), [])
+        if not loaded or isinstance(event, GroupUnloaded):
             return []
-        newest = max(_generation(e) for e in told)
+        newest = max(_generation(e) for e in loaded)
         if isinstance(event, GroupLoaded) and event.generation is not None:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []
-        return [e for e in told if _generation(e) in (newest, -1) and not _has_left(gone.get(e.member), e)]
+        return [e for e in loaded if _generation(e) in (newest, -1) and not _has_left(departures.get(e.member), e)]
 
 
 def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
@@ -156,34 +156,36 @@ class MembershipTable:
         self._empty = True
         self._headcount = Headcount()
         self._loaded = LoadedMembers()
-        self.nameless = NamelessNewcomers()
+        self.unidentified = UnidentifiedNewcomers()
 
     def name_newcomers(self, now: int | None = None) -> None:
         """Write in the newcomers that no line named up to now, or at the end of the logs."""
-        for gone, event in self.nameless.back(now, self.departures, self._starts):
-            self._came_back_unseen(gone, event)
+        for departure, event in self.unidentified.returned(now, self.departures, self._starts):
+            self._return_unlogged(departure, event)
 
     def _counted(self, event: Event) -> None:
-        if self.nameless.waiting:
+        if self.unidentified.waiting:
             self.name_newcomers(event.at)
         if isinstance(event, GenerationStabilized):
-            for gone in self._headcount.back_unannounced(event, reversed(self.departures), reversed(self.arrivals)):
-                self._came_back_unseen(gone, event)
-        self._headcount.hear(event)
-        for loaded in self._loaded.hear(event, self._gone):
+            for departure in self._headcount.back_unannounced(
+                event, reversed(self.departures), reversed(self.arrivals)
+            ):
+                self._return_unlogged(departure, event)
+        self._headcount.apply(event)
+        for loaded in self._loaded.apply(event, self._gone):
             self.ensure_member(loaded.member, loaded)
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
         """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""
-        mine = self._members_of(participant, client_id)
-        return mine[-1] if mine else None
+        members = self._members_of(participant, client_id)
+        return members[-1] if members else None
 
     def _members_of(self, participant: Participant, client_id: str | None) -> Sequence[str]:
         """All that are in: a consumer that was made anew while nobody closed the old one has two."""
-        mine = self.live.of(participant)
+        members = self.live.of(participant)
         if participant.kind == "instance" and client_id is not None:
-            mine = [m for m in mine if self.participants.client_of(m) in (client_id, participant.name)]
-        return mine
+            members = [m for m in members if self.participants.client_of(m) in (client_id, participant.name)]
+        return members
 
     def ensure_member(self, member: str, event: Event) -> None:
         """A line names this member, so it is in the group, whether its join was logged or not."""
@@ -193,14 +195,14 @@ class MembershipTable:
         if participant is None:
             return
         if member not in self.live:
-            self._named(participant, member)
+            self._resolve_placeholder(participant, member)
             self._supersede(participant, member)
             self.live[member] = participant
-            gone = self._gone.get(member)
-            if gone is not None and gone.returned is None and is_refuted(gone, event):
-                del self.departures[gone]
+            departure = self._gone.get(member)
+            if departure is not None and departure.returned is None and is_refuted(departure, event):
+                del self.departures[departure]
                 del self._gone[member]
-                if gone.why != "vanished" and self._last_departure.get(participant) is gone:
+                if departure.why != "vanished" and self._last_departure.get(participant) is departure:
                     del self._last_departure[participant]
         self._seen.add(participant)
         self._empty = False
@@ -217,7 +219,7 @@ class MembershipTable:
             return
         client = event.speaker.client_id
         if self._member_of(participant, client) is None and participant not in self._last_departure:
-            self.ensure_member(getattr(event, "member", None) or unnamed(participant, client), event)
+            self.ensure_member(getattr(event, "member", None) or placeholder_id(participant, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
         """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""
@@ -229,19 +231,26 @@ class MembershipTable:
         if member in self.live:
             recent = self._pending.get(member)
             if recent is not None:
-                self._heard_of(recent, event)
+                self._confirm_arrival(recent, event)
             return
-        if self._named(participant, member):
+        if self._resolve_placeholder(participant, member):
             self.live[member] = participant
             return
-        gone = self._gone.get(member)
-        if gone is not None and gone.returned is None and event.at - gone.at < 50 and gone.at > event.at:
+        departure = self._gone.get(member)
+        if (
+            departure is not None
+            and departure.returned is None
+            and event.at - departure.at < 50
+            and departure.at > event.at
+        ):
             return
-        if gone is not None and self._stayed(gone, event.at):
-            self._take_back(gone, event.at)
+        if departure is not None and self._stayed(departure, event.at):
+            self._take_back(departure, event.at)
             return
-        told = [event] if asked is None else [asked, event]
-        arrival = ArrivalDraft(participant, member, told[0].at or event.at, told, first=participant not in self._seen)
+        events = [event] if asked is None else [asked, event]
+        arrival = ArrivalDraft(
+            participant, member, events[0].at or event.at, events, first=participant not in self._seen
+        )
         arrival.while_empty = (self._empty or empty) and not self.live
         arrival.start = self._fresh_start(participant, event)
         last = self._last_departure.get(participant)
@@ -257,18 +266,18 @@ class MembershipTable:
         self._empty = False
         self.arrivals[arrival] = None
 
-    def _heard_of(self, arrival: ArrivalDraft, event: Event) -> None:
+    def _confirm_arrival(self, arrival: ArrivalDraft, event: Event) -> None:
         """A KIP-848 client says at once that it is joining; its group has it when its heartbeat gets there."""
-        if isinstance(event, MemberJoined) and arrival.member in self.live.asking and event.at is not None:
+        if isinstance(event, MemberJoined) and arrival.member in self.live.joining and event.at is not None:
             arrival.at = event.at
         arrival.events.append(event)
 
-    def _came_back_unseen(self, gone: DepartureDraft, event: Event) -> None:
+    def _return_unlogged(self, departure: DepartureDraft, event: Event) -> None:
         """A member is back, though no line names it."""
-        member = unnamed(gone.participant, self.participants.client_of(gone.member or ""))
-        arrival = ArrivalDraft(gone.participant, member, event.at or 0, [event], first=False, after=gone)
-        gone.returned = arrival
-        self.live[member] = gone.participant
+        member = placeholder_id(departure.participant, self.participants.client_of(departure.member or ""))
+        arrival = ArrivalDraft(departure.participant, member, event.at or 0, [event], first=False, after=departure)
+        departure.returned = arrival
+        self.live[member] = departure.participant
         self._unnamed[member] = arrival
         self._empty = False
         self.arrivals[arrival] = None
@@ -279,37 +288,37 @@ class MembershipTable:
         )
         if participant is None or event.at is None:
             return
-        gone = self._gone.get(member)
+        former = self._gone.get(member)
         if (
             member not in self.live
-            and gone is not None
-            and (late or event.at - gone.at < 10 * PROCESS_START_MS or self._has_left(member))
+            and former is not None
+            and (late or event.at - former.at < 10 * PROCESS_START_MS or self._has_left(member))
         ):
-            self._add(gone, event, why)
+            self._add(former, event, why)
             return
-        if gone is None and self._is_former(participant, member):
+        if former is None and self._is_former(participant, member):
             self._add(self._last_departure[participant], event, why)
             return
-        unnamed_leave = self._left_unnamed(participant, member, event.at) if why == "session-expired" else None
+        unnamed_leave = self._unnamed_departure(participant, member, event.at) if why == "session-expired" else None
         if unnamed_leave is not None:
             self._add(unnamed_leave, event, why)
             return
         if member not in self.live and late:
             return
         if self.live.drop(member) is None:
-            self._named(participant, member)
+            self._resolve_placeholder(participant, member)
         departure = DepartureDraft(participant, member, event.at, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member)
 
-    def _shows_a_former_life(self, participant: Participant, event: Event) -> bool:
+    def _shows_former_membership(self, participant: Participant, event: Event) -> bool:
         """Whether only a line of what it lost shows that it was a member; `was_refused` says why that may mislead."""
         if isinstance(event, OwnershipGivenUp):
             return participant not in self._seen
         return was_refused(event) and not self._seen
 
     def _expelled(self, participant: Participant, event: Event) -> None:
-        member = self._turned_away(participant, event)
+        member = self._rejected_member(participant, event)
         if member == "":
             return  # the answer to a request that named no member
         if member is None:
@@ -317,13 +326,13 @@ class MembershipTable:
             if last is not None and last.returned is None:
                 last.events.append(event)
             elif last is None and was_a_member(event):
-                self._depart_unseen(participant, None, event, "expelled")
+                self._depart_unlogged(participant, None, event, "expelled")
             return
         if member not in self.live and participant not in self._seen and was_a_member(event):
-            self._depart_unseen(participant, member, event, "expelled")
+            self._depart_unlogged(participant, member, event, "expelled")
         self._departed(member, event, "expelled", late=True)
 
-    def _turned_away(self, participant: Participant, event: Event) -> str | None:
+    def _rejected_member(self, participant: Participant, event: Event) -> str | None:
         """The member that a client was told it is no more; its new one may be known by now, in logs of whole seconds.
 
         A client gives up its member id right after the answer to the request that names it (AbstractCoordinator).
@@ -339,35 +348,42 @@ class MembershipTable:
             return former
         return self._member_of(participant, event.speaker.client_id)
 
-    def stay(self, event: Event) -> None:
+    def record_stale_eviction(self, event: Event) -> None:
         """A broker that no longer coordinates the group evicts members: they stay in the one its successor loaded."""
         for member in event.members if isinstance(event, MemberFailed) else ():
             participant = self.participants.of_member(member)
             gone_before = member in self._gone and member not in self.live
             if participant is not None and event.at is not None and not gone_before:
-                gone = DepartureDraft(participant, member, event.at, "session-expired", [event], stayed=True)
-                self.departures[gone] = None
+                departure = DepartureDraft(participant, member, event.at, "session-expired", [event], stayed=True)
+                self.departures[departure] = None
 
     def _has_left(self, member: str) -> bool:
         """No dynamic member comes back under the id it left with: what names it then was on the way before."""
-        gone = self._gone.get(member)
-        return gone is not None and gone.why in LEFT and not member.startswith("?") and not is_bare_member_id(member)
+        departure = self._gone.get(member)
+        return (
+            departure is not None
+            and departure.why in LEFT
+            and not member.startswith("?")
+            and not is_bare_member_id(member)
+        )
 
     def _is_former(self, participant: Participant, member: str) -> bool:
         """A name for a life that was known by its client alone, and that ended when the process started anew."""
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or member in self.live:
             return False
-        return last.why == "vanished" and last.member == unnamed(participant, self.participants.client_of(member))
+        return last.why == "vanished" and last.member == placeholder_id(
+            participant, self.participants.client_of(member)
+        )
 
-    def _left_unnamed(self, participant: Participant, member: str, at: int) -> DepartureDraft | None:
+    def _unnamed_departure(self, participant: Participant, member: str, at: int) -> DepartureDraft | None:
         """The poll timeout, told by its client alone, after which a member stayed in the group until its session ended.
 
         A static member sends no LeaveGroup (KIP-345), nor does a stream thread (internal.leave.group.on.close).
         """
         if member in self.live:
             return None
-        left = self._gone.get(unnamed(participant, self.participants.client_of(member)))
+        left = self._gone.get(placeholder_id(participant, self.participants.client_of(member)))
         if left is None or left.why != "poll-timeout" or left.returned is not None:
             return None
         return left if left.member is None and at - left.at <= SESSION_MS else None
@@ -378,11 +394,11 @@ class MembershipTable:
         assert participant is not None
         self._note(DepartureDraft(participant, member, at, why, list(proof)), member)
 
-    def _depart_unseen(self, participant: Participant, member: str | None, event: Event, why: DepartureWhy) -> None:
+    def _depart_unlogged(self, participant: Participant, member: str | None, event: Event, why: DepartureWhy) -> None:
         """A member that no line has shown before is gone: the logs begin after it came."""
         departure = DepartureDraft(participant, member, event.at or 0, why, [event])
         departure.reason = reason_text(event)
-        self._note(departure, member or unnamed(participant, event.speaker.client_id))
+        self._note(departure, member or placeholder_id(participant, event.speaker.client_id))
 
     def _note(self, departure: DepartureDraft, member: str) -> None:
         self._gone[member] = departure
@@ -391,46 +407,48 @@ class MembershipTable:
         self.departures[departure] = None
 
     def _add(self, departure: DepartureDraft, event: Event, why: DepartureWhy) -> None:
-        told = any(e.speaker.role == "broker" for e in departure.events)
+        logged_by_broker = any(e.speaker.role == "broker" for e in departure.events)
         departure.events.append(event)
-        if told and departure.why in LEFT and why == "session-expired":
+        if logged_by_broker and departure.why in LEFT and why == "session-expired":
             # A coordinator that dies before the next generation is written leaves who left to its successor to evict.
             return
         if _RANK.index(why) < _RANK.index(departure.why):
             departure.why = why
         if event.speaker.role == "broker" and departure.events[0].speaker.role != "broker" and event.at is not None:
-            waited = not told and _is_request(departure.events[0]) and event.at - departure.at > HEARTBEAT_MS
+            waited = (
+                not logged_by_broker and _is_request(departure.events[0]) and event.at - departure.at > HEARTBEAT_MS
+            )
             departure.at = event.at if waited else min(departure.at, event.at)
         departure.reason = departure.reason or reason_text(event)
 
-    def _stayed(self, gone: DepartureDraft, back_at: int) -> bool:
+    def _stayed(self, departure: DepartureDraft, back_at: int) -> bool:
         """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
-        by_itself = gone.returned is None and gone.why in ("unsubscribed", "closed", "left")
-        same_id = is_bare_member_id(gone.member or "")
-        return self.participants.kind == "streams" and by_itself and same_id and back_at - gone.at <= ROUND_TRIP_MS
+        by_itself = departure.returned is None and departure.why in ("unsubscribed", "closed", "left")
+        same_id = is_bare_member_id(departure.member or "")
+        return self.participants.kind == "streams" and by_itself and same_id and back_at - departure.at <= ROUND_TRIP_MS
 
-    def _take_back(self, gone: DepartureDraft, back_at: int) -> None:
+    def _take_back(self, departure: DepartureDraft, back_at: int) -> None:
         """A departure that was none: the group only bumped its epoch."""
-        assert gone.member is not None
-        del self.departures[gone]
-        del self._gone[gone.member]
-        if self._last_departure.get(gone.participant) is gone:
-            del self._last_departure[gone.participant]
-        self.live[gone.member] = gone.participant
-        self.rejoins.append((gone.at, back_at))
+        assert departure.member is not None
+        del self.departures[departure]
+        del self._gone[departure.member]
+        if self._last_departure.get(departure.participant) is departure:
+            del self._last_departure[departure.participant]
+        self.live[departure.member] = departure.participant
+        self.rejoins.append((departure.at, back_at))
 
     def _supersede(self, participant: Participant, member: str) -> None:
         """A static member has one id at a time: the new one takes the old one's place without a word."""
         name = name_in_member_id(member)
         if name is None or name not in participant.instance_ids:
             return
-        for other in self.live.named(name):
+        for other in self.live.with_name(name):
             if other != member:
                 del self.live[other]
 
-    def _named(self, participant: Participant, member: str) -> bool:
+    def _resolve_placeholder(self, participant: Participant, member: str) -> bool:
         """A member known only by its client (old clients log no id) turns out to have this id."""
-        known = next((m for m in self._stand_ins(participant, member) if m != member and m in self.live), None)
+        known = next((m for m in self._placeholders(participant, member) if m != member and m in self.live), None)
         if known is None:
             return False
         self.live.drop(known)
@@ -441,8 +459,8 @@ class MembershipTable:
             self._pending[member] = arrival
         return True
 
-    def _stand_ins(self, participant: Participant, member: str) -> tuple[str, str]:
-        return unnamed(participant, self.participants.client_of(member)), unnamed(participant, None)
+    def _placeholders(self, participant: Participant, member: str) -> tuple[str, str]:
+        return placeholder_id(participant, self.participants.client_of(member)), placeholder_id(participant, None)
 
     def _fresh_start(self, participant: Participant, event: Event) -> Start | None:
         """The last start of the participant's process that no earlier arrival used."""

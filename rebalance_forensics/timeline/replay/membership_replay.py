@@ -46,7 +46,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import Participant, Participants, unnamed
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import COUNTING
 from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
@@ -67,23 +67,23 @@ class MembershipReplay(MembershipTable):
         self._mapped = False
         self._known_as: dict[tuple[Participant, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
-        self._away: dict[Participant, tuple[str, Event]] = {}
+        self._between_ids: dict[Participant, tuple[str, Event]] = {}
         self._epoch = 0
 
-    def miss(self, missed: InferredDeparture) -> None:
+    def infer_departure(self, missed: InferredDeparture) -> None:
         """Write off a member that did not take part, if nothing else has told that it went."""
-        nameless = self._nameless(missed)
-        if nameless is not None:
-            nameless.participant = missed.participant
-            self._last_departure[missed.participant] = nameless
-            nameless.events += missed.proof
-            self._named(missed.participant, nameless.member or "")
+        anonymous = self._anonymous_expiry(missed)
+        if anonymous is not None:
+            anonymous.participant = missed.participant
+            self._last_departure[missed.participant] = anonymous
+            anonymous.events += missed.proof
+            self._resolve_placeholder(missed.participant, anonymous.member or "")
             return
         for member in self.live.of(missed.participant):
             if missed.participant.kind != "instance" or self.participants.client_of(member) == missed.client_id:
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
-    def _nameless(self, missed: InferredDeparture) -> DepartureDraft | None:
+    def _anonymous_expiry(self, missed: InferredDeparture) -> DepartureDraft | None:
         """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
@@ -98,7 +98,7 @@ class MembershipReplay(MembershipTable):
             if back is None or back.at <= at:
                 self._write_off(member, at, why, proof)
 
-    def hear(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Take in one event; they come oldest first."""
         start = self._begins.get(id(event))
         if start is not None:
@@ -127,14 +127,14 @@ class MembershipReplay(MembershipTable):
                 # Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came.
                 self.ensure_member(event.member, event)
             case _:
-                self._client_said(event)
-        self.live.heard(event)
+                self._apply_client_line(event)
+        self.live.apply(event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
             participant = self.participants.of_instance(event.instance_id)
             if participant is None:
-                self.nameless.came(event)
+                self.unidentified.add(event)
                 return
             member = f"?{participant.name}"
         self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
@@ -165,8 +165,8 @@ class MembershipReplay(MembershipTable):
         why = why_left(event.reason, event.why)
         participant = self.participants.of_member(member)
         hints = self._hints_before(participant, event, HEARTBEAT_MS) if participant is not None else []
-        told = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
-        self._departed(member, event, "unsubscribed" if told else why)
+        unsubscribed = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
+        self._departed(member, event, "unsubscribed" if unsubscribed else why)
 
     def _withdrawn(self, member: str) -> None:
         arrival = self._pending.pop(member, None)
@@ -200,15 +200,15 @@ class MembershipReplay(MembershipTable):
             if event.members:
                 self._targeted(event, event.members)
             return
-        told = {member for member, _ in event.assignment}
-        if not told or self.participants.kind in ("connect", "schema-registry"):
-            for member in told:
+        assigned = {member for member, _ in event.assignment}
+        if not assigned or self.participants.kind in ("connect", "schema-registry"):
+            for member in assigned:
                 self._pending.pop(member, None)
             return
-        for member in sorted(self.live.keys() - told):
+        for member in sorted(self.live.keys() - assigned):
             if not member.startswith("?") and member not in self._pending:
                 self._departed(member, event, "vanished")
-        for member in sorted(told - self.live.keys()):
+        for member in sorted(assigned - self.live.keys()):
             if self._has_left(member):
                 continue
             if self._came_unannounced(member, event):
@@ -217,14 +217,14 @@ class MembershipReplay(MembershipTable):
                 )
             else:
                 self.ensure_member(member, event)
-        for member in told:
+        for member in assigned:
             self._pending.pop(member, None)
         self._mapped = True
 
     def _targeted(self, event: TargetAssignmentComputed, members: Sequence[str]) -> None:
         """A target assignment is for every member there is then (KIP-848): a former member that it lacks has gone."""
         for member in sorted(self.live.keys() - set(members)):
-            if not member.startswith("?") and member not in self.live.asking:
+            if not member.startswith("?") and member not in self.live.joining:
                 self._departed(member, event, "vanished")
         for member in members:
             if member not in self._gone:
@@ -233,13 +233,13 @@ class MembershipReplay(MembershipTable):
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
         participant = self.participants.of_member(member)
-        if participant is None or any(m in self.live for m in self._stand_ins(participant, member)):
+        if participant is None or any(m in self.live for m in self._placeholders(participant, member)):
             return False
-        gone = self._last_departure.get(participant)
-        returns = gone is not None and gone.returned is None
+        departure = self._last_departure.get(participant)
+        returns = departure is not None and departure.returned is None
         return returns or self._mapped or self._fresh_start(participant, event) is not None
 
-    def _client_said(self, event: Event) -> None:
+    def _apply_client_line(self, event: Event) -> None:
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None or self._gave_up(participant, event):
             return
@@ -254,7 +254,7 @@ class MembershipReplay(MembershipTable):
                 self._in_generation(participant, event, event.member)
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
-            case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.asking:
+            case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.joining:
                 self._was_not_polled(participant, event)
             case Unsubscribed():
                 self._hints[participant].append(event)
@@ -267,21 +267,21 @@ class MembershipReplay(MembershipTable):
                     self._expelled(participant, event)
             case InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")
-            case _ if session_is_over(event) or self._shows_a_former_life(participant, event):
+            case _ if session_is_over(event) or self._shows_former_membership(participant, event):
                 self._expelled(participant, event)
 
     def _stopped_unseen(self, participant: Participant, event: Event) -> None:
         """A worker that stops was a member, though a stream of containers may have been cut just before it stopped."""
         if isinstance(event, WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
-            self._depart_unseen(participant, None, event, "closed")
+            self._depart_unlogged(participant, None, event, "closed")
 
     def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
         """A client joins with the id that it was given, which a paste may have cut off."""
         if isinstance(event, JoinFailed):
             if event.member:
                 self._arrived(event.member, event, asked=self._asked(participant, event.speaker.client_id))
-        elif event.member or self.nameless.is_one(event):
-            self._arrived(event.member or unnamed(participant, event.speaker.client_id), event)
+        elif event.member or self.unidentified.identify(event):
+            self._arrived(event.member or placeholder_id(participant, event.speaker.client_id), event)
 
     def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
         """Of two consumers of one name only the LeaveGroup that follows tells which was not polled."""
@@ -314,19 +314,19 @@ class MembershipReplay(MembershipTable):
 
     def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
         """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
-        away = self._away.get(participant)
-        if away is not None and (event.at or 0) - (away[1].at or 0) < HEARTBEAT_MS:
-            del self._away[participant]
-            self._departed(away[0], away[1], "unsubscribed")
+        absence = self._between_ids.get(participant)
+        if absence is not None and (event.at or 0) - (absence[1].at or 0) < HEARTBEAT_MS:
+            del self._between_ids[participant]
+            self._departed(absence[0], absence[1], "unsubscribed")
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= HEARTBEAT_MS:
             return
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
             self._add(last, event, "unsubscribed")
 
-    def _in_generation(self, participant: Participant, event: Event, told: str | None) -> None:
+    def _in_generation(self, participant: Participant, event: Event, named: str | None) -> None:
         client = event.speaker.client_id
-        member = told or self._member_of(participant, client) or unnamed(participant, client)
+        member = named or self._member_of(participant, client) or placeholder_id(participant, client)
         self._pending.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
         if member in self.live or self._has_left(member) or sent_before(left, asked, event):
@@ -349,7 +349,7 @@ class MembershipReplay(MembershipTable):
 
         Only the epoch with which it leaves tells it from one that leaves for good.
         """
-        away, _ = self._away.get(participant, (None, event))
+        former_id, _ = self._between_ids.get(participant, (None, event))
         member = event.member
         if member is None:
             return False
@@ -358,19 +358,19 @@ class MembershipReplay(MembershipTable):
                 return member in self.live and not self._hints_before(participant, event, PROCESS_START_MS)
             case "LEAVING" if member in self.live:
                 if event.epoch == BACK_SOON:
-                    self._away[participant] = member, event
+                    self._between_ids[participant] = member, event
                 else:
                     self._departed(member, event, "closed")
                 return True
             case "JOINING":
-                return away in self.live and away != member
-            case "RECONCILING" | "STABLE" if away is not None and away != member:
-                self._came_back(participant, away, member, event)
+                return former_id in self.live and former_id != member
+            case "RECONCILING" | "STABLE" if former_id is not None and former_id != member:
+                self._came_back(participant, former_id, member, event)
         return False
 
     def _came_back(self, participant: Participant, before: str, member: str, event: MemberTransitioned) -> None:
         """In time when the group is still in the epoch it was in; a removal and a new member are an epoch each."""
-        del self._away[participant]
+        del self._between_ids[participant]
         if before not in self.live or member in self.live:
             return
         if (event.epoch or 0) > self._epoch:
@@ -382,7 +382,7 @@ class MembershipReplay(MembershipTable):
         self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
 
     def _transitioned(self, participant: Participant, event: MemberTransitioned) -> None:
-        member = event.member or self._member_of(participant) or unnamed(participant, event.speaker.client_id)
+        member = event.member or self._member_of(participant) or placeholder_id(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self._arrived(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
@@ -404,9 +404,9 @@ class MembershipReplay(MembershipTable):
         """A process that starts while its members are still in has lost them, whoever noticed."""
         if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ClientStarted):
             return  # what a Java process says of its start may come after its first member's words
-        away = self._away.get(start.participant, ("", event))[0]
+        absent = self._between_ids.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):
-            if member != away:
+            if member != absent:
                 self._departed(member, event, "vanished")
 
     def _participant_departed(
@@ -418,6 +418,6 @@ class MembershipReplay(MembershipTable):
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < PROCESS_START_MS:
                 self._add(last, event, why)
             elif participant not in self._seen:
-                self._depart_unseen(participant, None, event, why)
+                self._depart_unlogged(participant, None, event, why)
             return
         self._departed(known, event, why)

@@ -67,9 +67,11 @@ def missed(participants: Participants, events: EventIndex) -> list[InferredDepar
     found: list[InferredDeparture] = []
     waiting: set[_Client] = set()
     for before, after in pairwise(rounds):
-        gone = list(_absent(before, after, tries, waiting))
-        waiting = (before.joined.keys() | waiting) - after.joined.keys() - {(m.participant, m.client_id) for m in gone}
-        found += gone if not after.exact else []
+        absent = list(_absent(before, after, tries, waiting))
+        waiting = (
+            (before.joined.keys() | waiting) - after.joined.keys() - {(m.participant, m.client_id) for m in absent}
+        )
+        found += absent if not after.exact else []
     return sorted(found, key=lambda m: (m.joined_at, m.participant.name, m.client_id or ""))
 
 

@@ -59,7 +59,7 @@ def taken_over(
     _keep_while_away(participants, events, given_up)
     for start in starts:
         insort(anew[start.participant, None], start.at)
-    held: dict[str, tuple[_Client, int]] = {}
+    holders: dict[str, tuple[_Client, int]] = {}
     session = session_ms if session_ms is not None else AT_ONCE_MS
     found = []
     for event in events:
@@ -68,7 +68,7 @@ def taken_over(
         if participant is None or event.at is None:
             continue
         client = (participant, event.speaker.client_id)
-        reassigned = {held[p]: p for p in reversed(given) if p in held and held[p][0] != client}
+        reassigned = {holders[p]: p for p in reversed(given) if p in holders and holders[p][0] != client}
         for (other, since), partition in reassigned.items():
             own, process = owner_key(other), (other[0], None)
             until = event.at + PROCESS_START_MS
@@ -77,15 +77,15 @@ def taken_over(
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
                 found.append(InferredDeparture(*other, event.at, event.at, "vanished", (event,)))
-        held |= dict.fromkeys(given, (client, event.at + 1))
+        holders |= dict.fromkeys(given, (client, event.at + 1))
     return found
 
 
 def _keep_while_away(participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
     """A static member that closes stops reading its partitions, but they stay its own till its session expires."""
     for event in events:
-        away = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
-        participant = participants.of_speaker(event) if away else None
+        leaving = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
+        participant = participants.of_speaker(event) if leaving else None
         if participant is None or event.at is None:
             continue
         begin, end = event.at - HEARTBEAT_MS, event.at + HEARTBEAT_MS

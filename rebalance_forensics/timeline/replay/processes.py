@@ -75,8 +75,8 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     """Every start of every participant with a log, oldest first."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     spoken: set[Participant | None] = set()
-    lives: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
-    held: dict[Participant, list[int]] = defaultdict(list)
+    member_spans: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
+    duplicates: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
     anew = _subscribed_anew(participants, lines.of_type(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
@@ -89,7 +89,7 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
         speaker = participants.of_speaker(event) if event.group is not None else None
         if isinstance(event, ClientHeldTwice):
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
-                held[participant].append(event.at)
+                duplicates[participant].append(event.at)
         for participant in _starting(participants, event) or (nameless.get(event.origin, ()) if nameless else ()):
             if not isinstance(event, Subscribed) or participant not in spoken or event.origin in anew:
                 by_participant[participant].append(event)
@@ -98,17 +98,17 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
         spoken.add(speaker)
         member = own_member_id(event) if speaker is not None else None
         if speaker is not None and member is not None:
-            lives[speaker][member] = (lives[speaker].get(member, (event.at, 0))[0], event.at)
+            member_spans[speaker][member] = (member_spans[speaker].get(member, (event.at, 0))[0], event.at)
     starts = [
         start
-        for participant, told in by_participant.items()
+        for participant, events_of in by_participant.items()
         for start in _starts(
             participants.kind,
             participant,
-            _subscribing_again(told) if participant in subscribing else told,
+            _subscribing_again(events_of) if participant in subscribing else events_of,
             began,
-            lives.get(participant, {}).values(),
-            held[participant],
+            member_spans.get(participant, {}).values(),
+            duplicates[participant],
         )
     ]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
@@ -180,10 +180,10 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
     whoever alone was lost before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
-    told = lines.of_type(SettingsReported, WorkerStarted)
+    starting = lines.of_type(SettingsReported, WorkerStarted)
     banners = [
         e
-        for e in told
+        for e in starting
         if isinstance(e, WorkerStarted) or (isinstance(e, SettingsReported) and e.kind in wanted)
         if e.speaker.role != "broker" and e.at is not None and not participants.at_place(e)
     ]
@@ -194,14 +194,14 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
     issued = [(e.at, e) for e in lines.of_type(MemberIdIssued) if e.at]
     joined = [(at, participants.of_member(e.member)) for at, e in issued]
     stopped = [(stop.at, stop.participant) for stop in stops_of(participants, lines.by_clients)]
-    unnamed = [at for at, e in issued if e.member is None]
+    without_member_id = [at for at, e in issued if e.member is None]
     failed = [(e.at, participants.of_member(m)) for e in lines.of_type(MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
         after = [who for when, who in joined if at < when <= at + SESSION_MS and who is not None]
         before = [who for when, who in stopped if at - SUCCESSION_MS <= when < at]
-        lost = {gone for when, gone in failed if at - SUCCESSION_MS <= (when or 0) < at and gone is not None}
-        came_back = len(lost) == 1 and any(at < when <= at + SESSION_MS for when in unnamed)
+        lost = {member for when, member in failed if at - SUCCESSION_MS <= (when or 0) < at and member is not None}
+        came_back = len(lost) == 1 and any(at < when <= at + SESSION_MS for when in without_member_id)
         if who := (after[:1] or before[-1:] or (list(lost) if came_back else [])):
             yield banner.origin, tuple(who)
 
@@ -230,24 +230,24 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
     match event:
         case SettingsReported():
             settings = dict(event.settings)
-            here = participants.at_place(event)
+            present = participants.at_place(event)
             if participants.kind in BY_PROCESS:
-                return here
+                return present
             client = settings.get("client.id")
-            named = [a for a in here if client and client in a.client_ids]
-            return named or (here if len(here) == 1 and not client else _nowhere_else(participants, client))
+            named = [a for a in present if client and client in a.client_ids]
+            return named or (present if len(present) == 1 and not client else _nowhere_else(participants, client))
         case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
             return []
         case ClientStarted(group=str()):
             participant = participants.of_speaker(event)
             return [participant] if participant is not None else []
         case VersionReported() | StartTimeReported() | WorkerStarted() | ClientStarted():
-            here = participants.at_place(event)
-            return here if len(here) == 1 else []
+            present = participants.at_place(event)
+            return present if len(present) == 1 else []
         case StreamsStateChanged(before="CREATED"):
             # Where several instances share a file, nothing else of a start names the one that starts.
             participant = participants.of_speaker(event)
-            return [participant] if participant is not None and participant.lives_once else []
+            return [participant] if participant is not None and participant.has_one_process else []
         case Subscribed():
             # A subscription begins a process only as its first word: threads and applications subscribe again.
             participant = participants.of_speaker(event)
@@ -272,27 +272,29 @@ def _nowhere_else(participants: Participants, client: str | None) -> list[Partic
 def _starts(
     kind: str,
     participant: Participant,
-    told: list[Event],
+    events: list[Event],
     began: dict[Event, int],
-    lives: Collection[tuple[int, int]],
-    held: Collection[int],
+    member_spans: Collection[tuple[int, int]],
+    duplicates: Collection[int],
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
-    dumps: list[Event] = [e for e in told if isinstance(e, SettingsReported) and e.kind in wanted]
-    signs = [e for e in dumps if not _has_another(kind, time_of(e), lives, held)]
+    dumps: list[Event] = [e for e in events if isinstance(e, SettingsReported) and e.kind in wanted]
+    signs = [e for e in dumps if not _has_another(kind, time_of(e), member_spans, duplicates)]
     if dumps:
         workers = [
-            e for e in told if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, lives)
+            e
+            for e in events
+            if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, member_spans)
         ]
-        found = (*_without_settings(kind, told, TimeIndex(dumps, time_of), lives), *workers)
+        found = (*_without_settings(kind, events, TimeIndex(dumps, time_of), member_spans), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
-        others = (e for e in told if isinstance(e, WorkerStarted | StreamsStateChanged) or _starts_a_member(e))
-        versions = (e for e in told if isinstance(e, VersionReported | ClientStarted) and not _starts_a_member(e))
-        new = (e for e in versions if not _runs_already(kind, time_of(e), lives))
+        others = (e for e in events if isinstance(e, WorkerStarted | StreamsStateChanged) or _starts_a_member(e))
+        versions = (e for e in events if isinstance(e, VersionReported | ClientStarted) and not _starts_a_member(e))
+        new = (e for e in versions if not _runs_already(kind, time_of(e), member_spans))
         signs = sorted([*new, *others], key=time_of)
     if not signs:
-        signs = [e for e in told if isinstance(e, Subscribed)]
+        signs = [e for e in events if isinstance(e, Subscribed)]
     starts: list[Start] = []
     for sign in signs:
         assert sign.at is not None
@@ -311,39 +313,43 @@ def _starts_a_member(event: Event) -> bool:
 
 
 def _without_settings(
-    kind: str, told: Sequence[Event], settings: TimeIndex[Event], lives: Collection[tuple[int, int]]
+    kind: str, events: Sequence[Event], settings: TimeIndex[Event], member_spans: Collection[tuple[int, int]]
 ) -> Iterator[Event]:
     """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
-    for version in told:
+    for version in events:
         at = time_of(version)
         if not isinstance(version, VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
             continue
-        if any(at <= first <= at + ROUND_TRIP_MS for first, _ in lives) and not _runs_already(kind, at, lives):
+        if any(at <= first <= at + ROUND_TRIP_MS for first, _ in member_spans) and not _runs_already(
+            kind, at, member_spans
+        ):
             yield version
 
 
-def _was_member(at: int, settings: Sequence[Event], lives: Collection[tuple[int, int]]) -> bool:
+def _was_member(at: int, settings: Sequence[Event], member_spans: Collection[tuple[int, int]]) -> bool:
     """Whether a Connect worker that starts was a member since the last start that shows its settings."""
-    before = max((time_of(one) for one in settings if time_of(one) <= at), default=None)
-    return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in lives)
+    before = max((time_of(event) for event in settings if time_of(event) <= at), default=None)
+    return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in member_spans)
 
 
-def _has_another(kind: str, at: int, lives: Collection[tuple[int, int]], held: Collection[int]) -> bool:
+def _has_another(kind: str, at: int, member_spans: Collection[tuple[int, int]], duplicates: Collection[int]) -> bool:
     """Whether a process makes a consumer while it has another of that name: it was not started anew.
 
     It says so itself, or uses the member id of the one before again.
     """
     if kind not in ("consumer", "share"):
         return False
-    return any(first < at < last for first, last in lives) or any(at <= one <= at + ROUND_TRIP_MS for one in held)
+    return any(first < at < last for first, last in member_spans) or any(
+        at <= duplicate <= at + ROUND_TRIP_MS for duplicate in duplicates
+    )
 
 
-def _runs_already(kind: str, at: int, lives: Collection[tuple[int, int]]) -> bool:
+def _runs_already(kind: str, at: int, member_spans: Collection[tuple[int, int]]) -> bool:
     """Whether a version is that of one more client: a worker creates some for each task, an application when it likes.
 
     A member id is of one process, and a worker says itself that it started.
     """
-    return kind == "connect" or any(first < at < last for first, last in lives)
+    return kind == "connect" or any(first < at < last for first, last in member_spans)
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
@@ -360,7 +366,7 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
             else:
                 latest[participant] = [event]
                 stops.append((participant, latest[participant]))
-    return [Stop(participant, told[0].at or 0, tuple(told)) for participant, told in stops]
+    return [Stop(participant, stop_events[0].at or 0, tuple(stop_events)) for participant, stop_events in stops]
 
 
 def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
@@ -387,11 +393,11 @@ def _stopping(participants: Participants, event: Event) -> Sequence[Participant]
     if event.group is not None:
         participant = participants.of_speaker(event)
         return [participant] if participant is not None else []
-    here, client = participants.at_place(event), event.speaker.client_id
+    present, client = participants.at_place(event), event.speaker.client_id
     # A worker closes the clients of a task whenever it moves the task (MirrorMaker's as well); it stays in the group.
     if isinstance(event, ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:
-        return [a for a in here if client in a.client_ids]
-    return here
+        return [a for a in present if client in a.client_ids]
+    return present
 
 
 def _is_stop(event: Event) -> bool:

@@ -150,7 +150,7 @@ def _is_back(away: Absence) -> bool:
 
 def _may_follow(participant: Participant) -> bool:
     """Whether it may be the next life of another: one with a log of its own would have told."""
-    return not participant.has_log or participant.lives_once
+    return not participant.has_log or participant.has_one_process
 
 
 def _is_anonymous(arrival: Arrival) -> bool:
