@@ -23,7 +23,6 @@ from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
 from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.replay.processes import processes_of
 from rebalance_forensics.timeline.replay.requests import requests_of
-from rebalance_forensics.timeline.static_returns import with_kept_lines
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import session_of_events
 
@@ -31,37 +30,39 @@ from rebalance_forensics.timeline.timeouts import session_of_events
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | UngroupedEvents) -> Timeline:
     """Rebuild one group's history from its own events and those that name no group, sorted or not."""
     ungrouped = shared if isinstance(shared, UngroupedEvents) else UngroupedEvents(shared)
-    spoken = identified(gathered(group, own, ungrouped), ungrouped)
-    lines = timed(attributed(spoken), ungrouped)
-    who = profile_of(lines)
-    processes = processes_of(who.participants, lines.own)
+    identified_lines = identified(gathered(group, own, ungrouped), ungrouped)
+    lines = timed(attributed(identified_lines), ungrouped)
+    profile = profile_of(lines)
+    processes = processes_of(profile.participants, lines.own)
     grouped = lines.of_the_group()
     coordinators = coordinators_of(grouped)
-    coverage = coverage_of(who.participants, lines.own, lines.ungrouped, ungrouped.logs, lines.clocks, coordinators)
+    coverage = coverage_of(profile.participants, lines.own, lines.ungrouped, ungrouped.logs, lines.clocks, coordinators)
     settings = settings_of(lines.own, lines.ungrouped)
-    session_ms = session_of_events(lines.own, who.protocol, settings) if who.protocol == "classic" else None
-    history = replayed(who.participants, processes, lines.own, coverage=coverage, session_ms=session_ms)
-    rebalances = with_follow_ups(history.rebalances, lines, who.mode)
+    session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None
+    history = replayed(
+        profile.participants, processes, lines.own, lines.ungrouped, coverage=coverage, session_ms=session_ms
+    )
+    rebalances = with_follow_ups(history.rebalances, lines, profile.mode)
     return Timeline(
         group=group,
         cluster=cluster,
-        kind=who.kind,
-        protocol=who.protocol,
-        protocols=who.protocols,
-        mode=who.mode,
-        participants=who.participants,
+        kind=profile.kind,
+        protocol=profile.protocol,
+        protocols=profile.protocols,
+        mode=profile.mode,
+        participants=profile.participants,
         own=lines.own,
         ungrouped=lines.ungrouped,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
         departures=TimeIndex(history.departures),
         arrivals=TimeIndex(history.arrivals),
-        returns=TimeIndex(with_kept_lines(history.returns, lines.ungrouped)),
-        requests=TimeIndex(requests_of(who.participants, lines.own)),
+        returns=TimeIndex(history.returns),
+        requests=TimeIndex(requests_of(profile.participants, lines.own)),
         rebalances=IntervalIndex(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,
         pauses=IntervalIndex(
-            pauses_of(who.participants, processes.starts, lines.own.by_clients, lines.clocks),
+            pauses_of(profile.participants, processes.starts, lines.own.by_clients, lines.clocks),
             attrgetter("started_at"),
             attrgetter("ended_at"),
         ),

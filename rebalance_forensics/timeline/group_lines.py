@@ -25,35 +25,8 @@ _ANSWERS = {
 }
 """What only a group's own coordinator answers to a member, as exceptions are called, and by its name in Errors."""
 _ANSWER = re.compile("|".join(_ANSWERS))
-
-
-def with_answers(events: Iterable[Event]) -> list[Event]:
-    """The same events; a coordinator that was given up for its own answer becomes that answer."""
-    return [_answered(event) if isinstance(event, CoordinatorLost) else event for event in events]
-
-
-def _answered(lost: CoordinatorLost) -> Event:
-    answer = _ANSWER.search(lost.cause or "")
-    if answer is None:
-        return lost
-    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
-
-
 NO_GENERATION = -1
 """Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""
-
-
-def without_failed_joins(events: Iterable[Event]) -> list[Event]:
-    """The same events; "joined … generation -1" becomes what it is, a member without a generation."""
-    return [_reset(e) if _lacks_generation(e) else e for e in events]
-
-
-def _lacks_generation(event: Event) -> bool:
-    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= NO_GENERATION
-
-
-def _reset(event: Event) -> GenerationReset:
-    return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
 
 
 class GroupLines(Struct, frozen=True):
@@ -66,7 +39,7 @@ class GroupLines(Struct, frozen=True):
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
     """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
-    unique = with_answers(without_failed_joins(_without_mentions(distinct(own))))
+    unique = _with_answers(_without_failed_joins(_without_mentions(distinct(own))))
     tied = ungrouped.of_ungrouped_clients(group, unique)
     unique = distinct([*unique, *tied]) if tied else unique
     unknown = [event for event in unique if event.speaker.role == "unknown"]
@@ -78,8 +51,14 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
         members = distinct([*members, *sessions])
         taken = {event.origin for event in sessions}
         near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
-    nearby = with_roles(with_answers(near), unique)
+    nearby = with_roles(_with_answers(near), unique)
     return GroupLines(group, tuple(members), tuple(nearby))
+
+
+def attributed(lines: GroupLines) -> tuple[Event, ...]:
+    """The group's own lines and those beside them that are part of its story, once their speakers are known."""
+    concern = distinct(concerning(lines.group, lines.own, lines.nearby))
+    return (*lines.own, *adopted(lines.group, lines.own, concern))
 
 
 def _without_mentions(own: list[Event]) -> list[Event]:
@@ -87,7 +66,26 @@ def _without_mentions(own: list[Event]) -> list[Event]:
     return [event for event in own if not isinstance(event, GroupMentioned)] or own
 
 
-def attributed(lines: GroupLines) -> tuple[Event, ...]:
-    """The group's own lines and those beside them that are part of its story, once their speakers are known."""
-    concern = distinct(concerning(lines.group, lines.own, lines.nearby))
-    return (*lines.own, *adopted(lines.group, lines.own, concern))
+def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
+    """The same events; "joined … generation -1" becomes what it is, a member without a generation."""
+    return [_reset(e) if _lacks_generation(e) else e for e in events]
+
+
+def _lacks_generation(event: Event) -> bool:
+    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= NO_GENERATION
+
+
+def _reset(event: Event) -> GenerationReset:
+    return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
+
+
+def _with_answers(events: Iterable[Event]) -> list[Event]:
+    """The same events; a coordinator that was given up for its own answer becomes that answer."""
+    return [_answered(event) if isinstance(event, CoordinatorLost) else event for event in events]
+
+
+def _answered(lost: CoordinatorLost) -> Event:
+    answer = _ANSWER.search(lost.cause or "")
+    if answer is None:
+        return lost
+    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])

@@ -20,72 +20,13 @@ from rebalance_forensics.timeline.ownership.readings import Owner
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
-LABELS: Mapping[str, str] = {
+_LABELS: Mapping[str, str] = {
     "stuck": "did not call poll()",
     "dead": "its process was gone, and the group had not noticed",
     "frozen": "its process was paused, and the group had not noticed",
     "cut-off": "could not reach the brokers, and the group had not noticed",
 }
 _SILENT = ("session-expired", "vanished")
-
-
-def unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
-    """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
-    for departure in timeline.departures.of(participant):
-        yield from _until_departure(timeline, participant, departure)
-    for join in late_joins(timeline).get(participant, ()):
-        begin = join.rebalance.started_at
-        yield Span(
-            started_at=begin,
-            ended_at=join.joined_at,
-            kind="holding-up",
-            label=f"joined {(join.joined_at - begin) / 1000:.1f} s after the rebalance began",
-            generation=join.rebalance.generation,
-        )
-
-
-def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
-    """What is known of the time before a member went: from its partitions, else from its timeouts."""
-    unread = timeline.cached(_unread_by_client)
-    gaps = [
-        gap
-        for name in {*participant.client_ids, participant.name}
-        for gap in unread.get(name, ())
-        if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
-    ]
-    if gaps:
-        first = min(gaps, key=lambda gap: gap.started_at)
-        kind: SpanKind | None = first.why if first.why in ("stuck", "dead", "frozen", "cut-off") else None
-        began = first.started_at
-    elif departure.why == "rebalance-timeout":
-        rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
-        kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
-    elif departure.why == "poll-timeout":
-        poll = shown_poll_ms(timeline, owner=_owner(timeline, departure)) or 0
-        kind, began = "stuck", departure.at - poll
-    else:
-        session = shown_session_ms(timeline, _owner(timeline, departure)) or 0
-        kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
-    if kind is not None and began < departure.at:
-        label = LABELS.get(kind, "no heartbeat arrived until its session expired")
-        label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
-        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
-
-
-def _owner(timeline: Timeline, departure: Departure) -> Owner:
-    """Whose timeouts count: those of the client that went, of an instance with several the one that is named."""
-    participant = departure.participant
-    named = timeline.participants.client_of(departure.member or "")
-    return participant, named or min(participant.client_ids, default="")
-
-
-def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
-    found: dict[str, list[UnreadSpan]] = defaultdict(list)
-    for gap in ownership_of(timeline).spans:
-        found[gap.client_id or ""].append(gap)
-    return found
-
-
 Marks = dict[str, list[Mark]]
 LEAST_BROKER_EVENTS = 100
 
@@ -101,6 +42,27 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     members = sorted(timeline.members(), key=lambda a: a.name)
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
+
+
+def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
+    """The lanes of whoever speaks and, where a broker speaks, of whom it speaks."""
+    speaker = event.speaker
+    if speaker.role != "broker":
+        return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
+    named = [getattr(event, "member", None), *getattr(event, "members", ())]
+    members = [member for member in named if isinstance(member, str)]
+    names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
+    return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
+
+
+def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
+    """The thread's lane where it is known; a fault stands in the lane of its instance, too."""
+    if participant is None:
+        return set()
+    thread = streams_thread(name or "")
+    if thread is None or thread not in participant.threads:
+        return {participant.name}
+    return {thread, participant.name} if mark.severity == "fault" else {thread}
 
 
 def _broker_events(timeline: Timeline) -> list[Event]:
@@ -144,45 +106,6 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
             )
 
 
-def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
-    spans: dict[str, list[Span]] = defaultdict(list)
-    for term in timeline.coordinators:
-        if term.started_at is not None:
-            spans[term.broker].append(
-                Span(
-                    started_at=term.started_at,
-                    ended_at=term.ended_at,
-                    kind="coordinating",
-                    label=f"{term.broker} coordinates",
-                )
-            )
-    return [
-        Lane(name=broker, kind="broker", spans=tuple(spans[broker]), marks=tuple(marks.get(broker, ())))
-        for broker in sorted(spans)
-    ]
-
-
-def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
-    """The lanes of whoever speaks and, where a broker speaks, of whom it speaks."""
-    speaker = event.speaker
-    if speaker.role != "broker":
-        return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
-    named = [getattr(event, "member", None), *getattr(event, "members", ())]
-    members = [member for member in named if isinstance(member, str)]
-    names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
-    return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
-
-
-def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
-    """The thread's lane where it is known; a fault stands in the lane of its instance, too."""
-    if participant is None:
-        return set()
-    thread = streams_thread(name or "")
-    if thread is None or thread not in participant.threads:
-        return {participant.name}
-    return {thread, participant.name} if mark.severity == "fault" else {thread}
-
-
 def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     yield from _generation_spans(timeline, participant.member_ids)
     by_name, names = timeline.cached(_pauses_by_name), participant.client_ids | participant.member_ids
@@ -190,18 +113,10 @@ def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
         pause = timeline.pauses[place]
         label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
         yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
-    yield from unavailable_spans(timeline, participant)
+    yield from _unavailable_spans(timeline, participant)
     for departure in timeline.departures.of(participant):
         back = departure.returned.at if departure.returned else None
         yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
-
-
-def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
-    found: dict[str | None, list[int]] = defaultdict(list)
-    for place, pause in enumerate(timeline.pauses):
-        found[pause.client_id].append(place)
-        found[pause.member_id].append(place)
-    return found
 
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
@@ -237,3 +152,86 @@ def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
 
 def _next_start(ordered: Sequence[Generation], index: int) -> int | None:
     return ordered[index + 1].started_at if index + 1 < len(ordered) else None
+
+
+def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = defaultdict(list)
+    for place, pause in enumerate(timeline.pauses):
+        found[pause.client_id].append(place)
+        found[pause.member_id].append(place)
+    return found
+
+
+def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+    """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
+    for departure in timeline.departures.of(participant):
+        yield from _until_departure(timeline, participant, departure)
+    for join in late_joins(timeline).get(participant, ()):
+        begin = join.rebalance.started_at
+        yield Span(
+            started_at=begin,
+            ended_at=join.joined_at,
+            kind="holding-up",
+            label=f"joined {(join.joined_at - begin) / 1000:.1f} s after the rebalance began",
+            generation=join.rebalance.generation,
+        )
+
+
+def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
+    """What is known of the time before a member went: from its partitions, else from its timeouts."""
+    unread = timeline.cached(_unread_by_client)
+    gaps = [
+        gap
+        for name in {*participant.client_ids, participant.name}
+        for gap in unread.get(name, ())
+        if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
+    ]
+    if gaps:
+        first = min(gaps, key=lambda gap: gap.started_at)
+        kind: SpanKind | None = first.why if first.why in ("stuck", "dead", "frozen", "cut-off") else None
+        began = first.started_at
+    elif departure.why == "rebalance-timeout":
+        rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
+        kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
+    elif departure.why == "poll-timeout":
+        poll = shown_poll_ms(timeline, owner=_owner(timeline, departure)) or 0
+        kind, began = "stuck", departure.at - poll
+    else:
+        session = shown_session_ms(timeline, _owner(timeline, departure)) or 0
+        kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
+    if kind is not None and began < departure.at:
+        label = _LABELS.get(kind, "no heartbeat arrived until its session expired")
+        label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
+        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
+
+
+def _owner(timeline: Timeline, departure: Departure) -> Owner:
+    """Whose timeouts count: those of the client that went, of an instance with several the one that is named."""
+    participant = departure.participant
+    named = timeline.participants.client_of(departure.member or "")
+    return participant, named or min(participant.client_ids, default="")
+
+
+def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
+    found: dict[str, list[UnreadSpan]] = defaultdict(list)
+    for gap in ownership_of(timeline).spans:
+        found[gap.client_id or ""].append(gap)
+    return found
+
+
+def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for term in timeline.coordinators:
+        if term.started_at is not None:
+            spans[term.broker].append(
+                Span(
+                    started_at=term.started_at,
+                    ended_at=term.ended_at,
+                    kind="coordinating",
+                    label=f"{term.broker} coordinates",
+                )
+            )
+    return [
+        Lane(name=broker, kind="broker", spans=tuple(spans[broker]), marks=tuple(marks.get(broker, ())))
+        for broker in sorted(spans)
+    ]

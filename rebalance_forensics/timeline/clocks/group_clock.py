@@ -24,7 +24,43 @@ Times = dict[int, int]
 """By the place in a list of events."""
 
 
-def spread_within_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
+class TimedLines(Struct, frozen=True):
+    """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
+
+    own: EventIndex
+    ungrouped: EventIndex
+    clocks: Mapping[Place, FileClock]
+
+    def of_the_group(self) -> tuple[Event, ...]:
+        """The lines that name the group."""
+        return tuple([event for event in self.own if event.group is not None])
+
+
+def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
+    """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
+    clocks = read_clocks([*lines, *ungrouped.witnesses])
+    filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
+    if all(event.at is None for event in filled):
+        return _by_order(filled, ungrouped, clocks)
+    own = _within_their_seconds(on_one_clock(filled, clocks), clocks)
+    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks)
+
+
+def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
+    """Lines without times in their order, among what brokers said there to nobody in particular."""
+    own = {event.origin for event in lines}
+    broker_events = (
+        event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own
+    )
+    ordered = on_one_clock(in_order([*lines, *broker_events]), clocks)
+    return TimedLines(
+        EventIndex([event for event in ordered if event.origin in own]),
+        EventIndex([event for event in ordered if event.origin not in own]),
+        clocks,
+    )
+
+
+def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
     """Each line at the likeliest time within the second that it tells, where a coordinator is heard.
 
     Those with milliseconds stay as they are.
@@ -93,39 +129,3 @@ def _earliest(known: Sequence[int | None]) -> list[int | None]:
 def _latest(known: Sequence[int | None]) -> list[int | None]:
     """For each line the time of the next one behind it that is known."""
     return _earliest(known[::-1])[::-1]
-
-
-class TimedLines(Struct, frozen=True):
-    """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
-
-    own: EventIndex
-    ungrouped: EventIndex
-    clocks: Mapping[Place, FileClock]
-
-    def of_the_group(self) -> tuple[Event, ...]:
-        """The lines that name the group."""
-        return tuple([event for event in self.own if event.group is not None])
-
-
-def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
-    """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
-    clocks = read_clocks([*lines, *ungrouped.witnesses])
-    filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
-    if all(event.at is None for event in filled):
-        return _by_order(filled, ungrouped, clocks)
-    own = spread_within_seconds(on_one_clock(filled, clocks), clocks)
-    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks)
-
-
-def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
-    """Lines without times in their order, among what brokers said there to nobody in particular."""
-    own = {event.origin for event in lines}
-    broker_events = (
-        event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own
-    )
-    ordered = on_one_clock(in_order([*lines, *broker_events]), clocks)
-    return TimedLines(
-        EventIndex([event for event in ordered if event.origin in own]),
-        EventIndex([event for event in ordered if event.origin not in own]),
-        clocks,
-    )

@@ -17,23 +17,84 @@ from rebalance_forensics.events.membership import (
 )
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
-from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, read_clocks
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.group_attribution import group_in
 from rebalance_forensics.timeline.group_lines import GroupLines
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
-from rebalance_forensics.timeline.identity.nameless import is_nameless, named, with_client_ids
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.identity.participants import own_member_id, place_name
 from rebalance_forensics.timeline.identity.processes_per_host import with_process_places
 from rebalance_forensics.timeline.windows import REQUEST_MS, TICK_MS
 
 
-def with_introduced_names(
+def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
+    """The same lines with the process and the client behind each."""
+    own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
+    own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
+    if any(_lacks_client_id(event) for event in own):
+        # When an id was given and when a client asked for it stand in different logs. This is a first look at the
+        # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
+        own, other = _with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
+    return GroupLines(lines.group, tuple(own), tuple(other))
+
+
+def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
+    """The group's own lines; where one client alone was configured, and none says its name, they are that client's."""
+    nameless = {place_name(e) for e in own if _is_java_line(e)} - {place_name(e) for e in own if _names_its_speaker(e)}
+    names = _configured(group, nameless, shared) if nameless else {}
+    if not names:
+        return own
+    return [_with_configured_name(event, names) for event in own]
+
+
+def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
+    """By place, the client id in the configuration of its consumers, if all of them are of this group and have one."""
+    names_by_place: dict[str, set[str | None]] = defaultdict(set)
+    for event in shared:
+        if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
+            names_by_place[place_name(event)].add(
+                dict(event.settings).get("client.id") if group_in(event) == group else None
+            )
+    return {place: name for place, (name, *others) in names_by_place.items() if name and not others}
+
+
+def _is_java_line(event: Event) -> bool:
+    return event.speaker.role == "consumer" and event.group is not None
+
+
+def _names_its_speaker(event: Event) -> bool:
+    return event.speaker.role != "broker" and event.speaker.client_id is not None
+
+
+def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
+    name = names.get(place_name(event)) if _is_java_line(event) else None
+    return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
+
+
+def _with_names_from_member_ids(
+    events: Sequence[Event], shared: Sequence[Event]
+) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Both, what a client says in a log of its own with the client id that its member ids begin with."""
+    by_file: dict[Place | str, set[str]] = defaultdict(set)
+    by_place: dict[Place | str, set[str]] = defaultdict(set)
+    for event in events:
+        if _lacks_client_id(event) and (member := own_member_id(event)):
+            name = name_in_member_id(member) or ""
+            by_file[place_of(event)].add(name)
+            by_place[place_name(event)].add(name)
+    # In a rolled log only one of the files may tell.
+    names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
+    if not names:
+        return events, shared
+    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
+
+
+def _with_introduced_names(
     events: Sequence[Event], shared: Sequence[Event], clocks: Mapping[Place, FileClock]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
     """Both, what a nameless client says with the client id in the member id that it alone can have been given."""
-    asked = _first_joins([e for e in events if is_nameless(e) and e.at is not None], clocks)
+    asked = _first_joins([e for e in events if _lacks_client_id(e) and e.at is not None], clocks)
     if not asked:
         return events, shared
     names_by_place: dict[str, set[str]] = defaultdict(set)
@@ -50,7 +111,7 @@ def with_introduced_names(
     }
     if not names:
         return events, shared
-    return [named(event, names) for event in events], [named(event, names) for event in shared]
+    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
 
 
 def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[int, str]]:
@@ -78,45 +139,14 @@ def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> 
     return asked
 
 
-def with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
-    """The group's own lines; where one client alone was configured, and none says its name, they are that client's."""
-    nameless = {place_name(e) for e in own if _is_javas(e)} - {place_name(e) for e in own if _names_its_speaker(e)}
-    names = _configured(group, nameless, shared) if nameless else {}
-    if not names:
-        return own
-    return [_named(event, names) for event in own]
+def _lacks_client_id(event: Event) -> bool:
+    """Whether a client that is none of Java's says it without its name."""
+    return event.speaker.role == "other" and event.speaker.client_id is None
 
 
-def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
-    """By place, the client id in the configuration of its consumers, if all of them are of this group and have one."""
-    names_by_place: dict[str, set[str | None]] = defaultdict(set)
-    for event in shared:
-        if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
-            names_by_place[place_name(event)].add(
-                dict(event.settings).get("client.id") if group_in(event) == group else None
-            )
-    return {place: name for place, (name, *others) in names_by_place.items() if name and not others}
-
-
-def _is_javas(event: Event) -> bool:
-    return event.speaker.role == "consumer" and event.group is not None
-
-
-def _names_its_speaker(event: Event) -> bool:
-    return event.speaker.role != "broker" and event.speaker.client_id is not None
-
-
-def _named(event: Event, names: dict[str, str]) -> Event:
-    name = names.get(place_name(event)) if _is_javas(event) else None
+def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
+    """What a nameless client says, with the name of its file or place."""
+    if not _lacks_client_id(event):
+        return event
+    name = names.get(place_of(event)) or names.get(place_name(event))
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
-
-
-def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
-    """The same lines with the process and the client behind each."""
-    own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
-    own, other = with_client_ids(with_configured_names(lines.group, own_lines, nearby), nearby)
-    if any(is_nameless(event) for event in own):
-        # When an id was given and when a client asked for it stand in different logs. This is a first look at the
-        # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
-        own, other = with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
-    return GroupLines(lines.group, tuple(own), tuple(other))

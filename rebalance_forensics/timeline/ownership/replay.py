@@ -27,66 +27,26 @@ from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 
 TASKS = (TasksAssigned, TasksRevoked, TasksLost)
-
-
-def apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
-    """What a thread says of its active tasks: all that it has, what it gave back, that it lost them."""
-    match event:
-        case TasksAssigned(active=active):
-            revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]
-            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-            ledger.assign(owner, active, at)
-        case TasksRevoked(active=active):
-            ledger.release(owner, active, Loss(at=at, why="revoked"))
-        case TasksLost():
-            ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="fenced"))
-
-
-def assigned_by_leader(
-    ledger: Ledger,
-    timeline: Timeline,
-    consumers: Consumers,
-    event: AssignmentComputed,
-    at: int,
-    began: Mapping[int | None, int],
-) -> None:
-    """Take in a printed assignment; under eager everybody gave up all of it once the rebalance began."""
-    if not event.assignment:
-        return
-    begin = min(began.get(event.generation, at), at)
-    given: dict[Owner, tuple[str, ...]] = {}
-    for member, partitions in event.assignment:
-        owner = consumers.of_member(member)
-        if owner is not None:
-            given[owner] = (*given.get(owner, ()), *partitions)
-    eager = timeline.mode == "eager"
-    for owner in [owner for owner in ledger.owned if not consumers.reports_at(owner, at)]:
-        kept = () if eager else given.get(owner, ())
-        revoked = [partition for partition in ledger.owned[owner] if partition not in kept]
-        loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
-        ledger.release(owner, revoked, loss)
-    for owner, partitions in given.items():
-        if not consumers.reports_at(owner, at):
-            ledger.assign(owner, partitions, at)
-
-
-def reconciled(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at: int) -> None:
-    """A member has what is assigned, and no longer reads what it was told to revoke."""
-    owner = consumers.of_member(event.member)
-    if owner is None:
-        return
-    revoked = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
-    ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-    ledger.assign(owner, event.assigned, at)
-
-
 _CLOSES = (ConsumerClosed, LeaveSent)
 _PARTITIONS = (
     PartitionsAssigned, PartitionsRevoked, PartitionsLost, AssignmentNotified, AssignmentUpdated, OwnershipGivenUp,
     AssignmentComputed,
 )  # fmt: skip
-
 Moment = Event | Departure | Start
+
+
+def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
+    """The lines by which the owners of a group are known, best first; none for groups that own nothing for long."""
+    own = timeline.own
+    if timeline.kind == "connect":
+        return WORK if own.of_type(*WORK[:1]) else ()
+    if timeline.kind not in ("consumer", "streams"):
+        return ()
+    if any(names_partitions(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
+        return _PARTITIONS
+    if timeline.kind == "streams" and own.of_type(*TASKS):
+        return TASKS
+    return (MemberReconciled,) if own.of_type(MemberReconciled) else ()
 
 
 @dataclass(slots=True)
@@ -112,9 +72,9 @@ class OwnershipReplay:
                     for owner in self.ledger.owners(what.participant):
                         self._lost(owner, self.estimator.restarted(owner, at))
                 case AssignmentComputed():
-                    assigned_by_leader(self.ledger, self.timeline, self.consumers, what, at, self.began)
+                    _apply_printed_assignment(self.ledger, self.timeline, self.consumers, what, at, self.began)
                 case MemberReconciled():
-                    reconciled(self.ledger, self.consumers, what, at)
+                    _apply_reconciliation(self.ledger, self.consumers, what, at)
                 case Event():
                     self._apply_client_line(what, at)
         return self.ledger
@@ -175,7 +135,7 @@ class OwnershipReplay:
                 # What it kept all along is in no line of its own where the log begins in the middle.
                 self.ledger.assign(owner, [p for p in kept if p not in self.ledger.holders], at)
             case _ if isinstance(event, TASKS):
-                apply_thread_line(self.ledger, owner, event, at)
+                _apply_thread_line(self.ledger, owner, event, at)
             case _ if isinstance(event, WORK):
                 apply_worker_line(self.ledger, owner, event, at, eager=self._stops_everything)
             case _:
@@ -195,15 +155,52 @@ class OwnershipReplay:
         return self.timeline.mode == "eager"
 
 
-def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
-    """The lines by which the owners of a group are known, best first; none for groups that own nothing for long."""
-    own = timeline.own
-    if timeline.kind == "connect":
-        return WORK if own.of_type(*WORK[:1]) else ()
-    if timeline.kind not in ("consumer", "streams"):
-        return ()
-    if any(names_partitions(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
-        return _PARTITIONS
-    if timeline.kind == "streams" and own.of_type(*TASKS):
-        return TASKS
-    return (MemberReconciled,) if own.of_type(MemberReconciled) else ()
+def _apply_printed_assignment(
+    ledger: Ledger,
+    timeline: Timeline,
+    consumers: Consumers,
+    event: AssignmentComputed,
+    at: int,
+    began: Mapping[int | None, int],
+) -> None:
+    """Take in a printed assignment; under eager everybody gave up all of it once the rebalance began."""
+    if not event.assignment:
+        return
+    begin = min(began.get(event.generation, at), at)
+    given: dict[Owner, tuple[str, ...]] = {}
+    for member, partitions in event.assignment:
+        owner = consumers.of_member(member)
+        if owner is not None:
+            given[owner] = (*given.get(owner, ()), *partitions)
+    eager = timeline.mode == "eager"
+    for owner in [owner for owner in ledger.owned if not consumers.reports_at(owner, at)]:
+        kept = () if eager else given.get(owner, ())
+        revoked = [partition for partition in ledger.owned[owner] if partition not in kept]
+        loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
+        ledger.release(owner, revoked, loss)
+    for owner, partitions in given.items():
+        if not consumers.reports_at(owner, at):
+            ledger.assign(owner, partitions, at)
+
+
+def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at: int) -> None:
+    """A member has what is assigned, and no longer reads what it was told to revoke."""
+    owner = consumers.of_member(event.member)
+    if owner is None:
+        return
+    revoked = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
+    ledger.release(owner, revoked, Loss(at=at, why="revoked"))
+    ledger.assign(owner, event.assigned, at)
+
+
+def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
+    """What a thread says of its active tasks: all that it has, what it gave back, that it lost them."""
+    match event:
+        case TasksAssigned(active=active):
+            revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]
+            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
+            ledger.assign(owner, active, at)
+        case TasksRevoked(active=active):
+            ledger.release(owner, active, Loss(at=at, why="revoked"))
+        case TasksLost():
+            ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="fenced"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import StaticMemberKept
 from rebalance_forensics.events.rebalances import AssignmentComputed, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.coverage import Coverage
@@ -34,60 +35,7 @@ from rebalance_forensics.timeline.replay.missed_rebalances import missed
 from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS
-
-
-def infer_unlogged_leaves(
-    participants: Participants, departures: Iterable[DepartureDraft], events: Sequence[Event], session_ms: int | None
-) -> None:
-    """Tell those who left from those of whom only their absence is known; a static member stays when it closes."""
-    vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
-    if session_ms is None or not vanished:
-        return
-    answered = _answered(participants, events)
-    for departure in vanished:
-        heard = answered[departure.participant].last(departure.at) if departure.participant in answered else None
-        formed = _formed_without(participants, departure)
-        if departure.participant.kind == "instance" or heard is None or formed is None:
-            continue
-        if formed - time_of(heard) < session_ms - ROUND_TRIP_MS:
-            departure.why = "left"
-
-
-def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
-    """When the coordinator last heard of each member, whose session begins anew with every answer."""
-    found: dict[Participant, list[Event]] = defaultdict(list)
-    for event in events:
-        rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
-        if event.at is not None and (rebalancing or isinstance(event, JoinSucceeded | SyncSucceeded)):
-            participant = participants.of_speaker(event)
-            if participant is not None:
-                found[participant].append(event)
-    return {participant: TimeIndex(answers, time_of) for participant, answers in found.items()}
-
-
-def _formed_without(participants: Participants, departure: DepartureDraft) -> int | None:
-    """When the first generation was created that its old membership is not part of."""
-    events = [e for e in departure.events if participants.of_speaker(e) is not departure.participant]
-    events += departure.returned.events if departure.returned is not None else []
-    formed = [e.at for e in events if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
-    return min((at for at in formed if at >= departure.at), default=None)
-
-
-def keep_restarted(
-    departures: dict[DepartureDraft, None], starts: Sequence[Start], rebalances: Sequence[Rebalance]
-) -> None:
-    """Take back departures that only a new process tells of: within its session a static member is in (KIP-345).
-
-    It had gone if it came back as a new member, or if the group rebalanced; where logs end before, nobody knows.
-    """
-    last = max((r.started_at for r in rebalances), default=0)
-    of_a_start = {id(e) for start in starts for e in start.events}
-    for departure in [
-        d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids
-    ]:
-        if departure.at >= last and all(id(e) in of_a_start for e in departure.events):
-            del departures[departure]
+from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS, TICK_MS
 
 
 class Replayed(Struct, frozen=True):
@@ -104,6 +52,7 @@ def replayed(
     participants: Participants,
     processes: Processes,
     events: EventIndex,
+    ungrouped: EventIndex,
     *,
     coverage: Coverage,
     session_ms: int | None,
@@ -151,10 +100,11 @@ def replayed(
         membership.end(participant, time_of(death), "died", (death,))
     reclassify_unsubscribes(membership.departures, processes.stops)
     remove_by_admin(membership.departures, processes.stops, streams=participants.kind == "streams")
-    infer_unlogged_leaves(participants, membership.departures, events, session_ms)
-    keep_restarted(membership.departures, processes.starts, rebalances)
+    _infer_unlogged_leaves(participants, membership.departures, events, session_ms)
+    _keep_restarted(membership.departures, processes.starts, rebalances)
     departures, arrivals = finished(membership.departures, membership.arrivals)
     returns = numbered("return", sorted(membership.returns, key=attrgetter("at")))
+    returns = tuple(_with_kept_lines(returns, ungrouped))
     return Replayed(departures, arrivals, returns, rebalances, generations)
 
 
@@ -184,3 +134,71 @@ def _rebalances(
 
 def _is_within(spans: Iterable[tuple[int, int]], at: int) -> bool:
     return any(begin <= at <= end for begin, end in spans)
+
+
+def _infer_unlogged_leaves(
+    participants: Participants, departures: Iterable[DepartureDraft], events: Sequence[Event], session_ms: int | None
+) -> None:
+    """Tell those who left from those of whom only their absence is known; a static member stays when it closes."""
+    vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
+    if session_ms is None or not vanished:
+        return
+    answered = _answered(participants, events)
+    for departure in vanished:
+        heard = answered[departure.participant].last(departure.at) if departure.participant in answered else None
+        formed = _formed_without(participants, departure)
+        if departure.participant.kind == "instance" or heard is None or formed is None:
+            continue
+        if formed - time_of(heard) < session_ms - ROUND_TRIP_MS:
+            departure.why = "left"
+
+
+def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
+    """When the coordinator last heard of each member, whose session begins anew with every answer."""
+    found: dict[Participant, list[Event]] = defaultdict(list)
+    for event in events:
+        rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+        if event.at is not None and (rebalancing or isinstance(event, JoinSucceeded | SyncSucceeded)):
+            participant = participants.of_speaker(event)
+            if participant is not None:
+                found[participant].append(event)
+    return {participant: TimeIndex(answers, time_of) for participant, answers in found.items()}
+
+
+def _formed_without(participants: Participants, departure: DepartureDraft) -> int | None:
+    """When the first generation was created that its old membership is not part of."""
+    events = [e for e in departure.events if participants.of_speaker(e) is not departure.participant]
+    events += departure.returned.events if departure.returned is not None else []
+    formed = [e.at for e in events if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
+    return min((at for at in formed if at >= departure.at), default=None)
+
+
+def _keep_restarted(
+    departures: dict[DepartureDraft, None], starts: Sequence[Start], rebalances: Sequence[Rebalance]
+) -> None:
+    """Take back departures that only a new process tells of: within its session a static member is in (KIP-345).
+
+    It had gone if it came back as a new member, or if the group rebalanced; where logs end before, nobody knows.
+    """
+    last = max((r.started_at for r in rebalances), default=0)
+    of_a_start = {id(e) for start in starts for e in start.events}
+    for departure in [
+        d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids
+    ]:
+        if departure.at >= last and all(id(e) in of_a_start for e in departure.events):
+            del departures[departure]
+
+
+def _with_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
+    """The returns with those lines, which name neither member nor group: each stands right behind its own."""
+    kept = ungrouped.of_type(StaticMemberKept)
+    for back in returns:
+        yield replace(back, events=tuple(_with_kept(back.events, kept))) if kept else back
+
+
+def _with_kept(events: Iterable[Event], kept: TimeIndex[StaticMemberKept]) -> Iterator[Event]:
+    for event in events:
+        yield event
+        near = kept.between(time_of(event), time_of(event) + TICK_MS)
+        behind = (line for line in near if line.origin.byte_offset > event.origin.byte_offset)
+        yield from [line for line in behind if line.origin.path == event.origin.path][:1]

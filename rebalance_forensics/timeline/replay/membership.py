@@ -37,86 +37,6 @@ from rebalance_forensics.timeline.windows import (
 )
 
 Newcomer = MemberIdIssued | MemberJoined
-
-
-class UnidentifiedNewcomers:
-    """Those of whom nobody knows yet who they are, oldest first."""
-
-    def __init__(self) -> None:
-        self.waiting: deque[Newcomer] = deque()
-
-    def add(self, event: Newcomer) -> None:
-        """The coordinator took somebody in, or gave an id to somebody."""
-        self.waiting.append(event)
-
-    def identify(self, event: Event) -> bool:
-        """Whether the client that asks to join now is one of them; it is named then."""
-        if not any(abs((event.at or 0) - (waiting.at or 0)) <= ROUND_TRIP_MS for waiting in self.waiting):
-            return False
-        self.waiting.popleft()
-        return True
-
-    def returned(
-        self, now: int | None, departures: dict[DepartureDraft, None], starts: TimeIndex[Start]
-    ) -> Iterator[tuple[DepartureDraft, Event]]:
-        """Those whom no client's line named: each is who has been away longest of those that went shortly before.
-
-        Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
-        `departures` are all so far.
-        """
-        while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ROUND_TRIP_MS):
-            event = self.waiting.popleft()
-            at = event.at or 0
-            start = starts.last(at)
-            started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
-            absence: DepartureDraft | None = None
-            for departure in reversed(departures):
-                if departure.at <= at - SUCCESSION_MS:
-                    break
-                if departure.returned is None and departure.at <= at and started in (None, departure.participant):
-                    absence = departure
-            if absence is not None:
-                yield absence, event
-
-
-class LoadedMembers:
-    """Keeps what brokers loaded until one of them speaks as the coordinator, and knows which generation is the last."""
-
-    def __init__(self) -> None:
-        self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
-        self._generation = -1
-
-    def apply(self, event: Event, departures: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
-        """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
-
-        Whoever is known to have left since is not among them.
-        """
-        if isinstance(event, GenerationStabilized):
-            self._generation = event.generation
-        if isinstance(event, MemberLoaded):  # the line itself does not say which broker wrote it
-            self._by_log[place_of(event)].append(event)
-            return []
-        if not self._by_log or event.speaker.role != "broker" or event.group is None:
-            return []
-        loaded = self._by_log.pop(place_of(event), [])
-        if not loaded or isinstance(event, GroupUnloaded):
-            return []
-        newest = max(_generation(e) for e in loaded)
-        if isinstance(event, GroupLoaded) and event.generation is not None:
-            newest = event.generation
-        if 0 <= newest < self._generation:
-            return []
-        return [e for e in loaded if _generation(e) in (newest, -1) and not _has_left(departures.get(e.member), e)]
-
-
-def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
-    return departure is not None and not is_refuted(departure, loaded)
-
-
-def _generation(event: MemberLoaded) -> int:
-    return event.generation if event.generation is not None else -1
-
-
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
 _RANK: tuple[DepartureWhy, ...] = (
     "poll-timeout",
@@ -473,3 +393,81 @@ class MembershipTable:
 def _is_request(event: Event) -> bool:
     """A LeaveGroup is handled after the JoinGroup before it on the connection, which waits for a rebalance to end."""
     return isinstance(event, LeaveSent)
+
+
+class LoadedMembers:
+    """Keeps what brokers loaded until one of them speaks as the coordinator, and knows which generation is the last."""
+
+    def __init__(self) -> None:
+        self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
+        self._generation = -1
+
+    def apply(self, event: Event, departures: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
+        """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
+
+        Whoever is known to have left since is not among them.
+        """
+        if isinstance(event, GenerationStabilized):
+            self._generation = event.generation
+        if isinstance(event, MemberLoaded):  # the line itself does not say which broker wrote it
+            self._by_log[place_of(event)].append(event)
+            return []
+        if not self._by_log or event.speaker.role != "broker" or event.group is None:
+            return []
+        loaded = self._by_log.pop(place_of(event), [])
+        if not loaded or isinstance(event, GroupUnloaded):
+            return []
+        newest = max(_generation(e) for e in loaded)
+        if isinstance(event, GroupLoaded) and event.generation is not None:
+            newest = event.generation
+        if 0 <= newest < self._generation:
+            return []
+        return [e for e in loaded if _generation(e) in (newest, -1) and not _has_left(departures.get(e.member), e)]
+
+
+def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
+    return departure is not None and not is_refuted(departure, loaded)
+
+
+def _generation(event: MemberLoaded) -> int:
+    return event.generation if event.generation is not None else -1
+
+
+class UnidentifiedNewcomers:
+    """Those of whom nobody knows yet who they are, oldest first."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Newcomer] = deque()
+
+    def add(self, event: Newcomer) -> None:
+        """The coordinator took somebody in, or gave an id to somebody."""
+        self.waiting.append(event)
+
+    def identify(self, event: Event) -> bool:
+        """Whether the client that asks to join now is one of them; it is named then."""
+        if not any(abs((event.at or 0) - (waiting.at or 0)) <= ROUND_TRIP_MS for waiting in self.waiting):
+            return False
+        self.waiting.popleft()
+        return True
+
+    def returned(
+        self, now: int | None, departures: dict[DepartureDraft, None], starts: TimeIndex[Start]
+    ) -> Iterator[tuple[DepartureDraft, Event]]:
+        """Those whom no client's line named: each is who has been away longest of those that went shortly before.
+
+        Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
+        `departures` are all so far.
+        """
+        while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ROUND_TRIP_MS):
+            event = self.waiting.popleft()
+            at = event.at or 0
+            start = starts.last(at)
+            started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
+            absence: DepartureDraft | None = None
+            for departure in reversed(departures):
+                if departure.at <= at - SUCCESSION_MS:
+                    break
+                if departure.returned is None and departure.at <= at and started in (None, departure.participant):
+                    absence = departure
+            if absence is not None:
+                yield absence, event
