@@ -1,4 +1,4 @@
-"""A group's lines on one clock, each with a time."""
+"""The lines of a group on one clock: each gets a time, and those of one whole second a likely order within it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Times = dict[int, int]
 
 
 class TimedLines(Struct, frozen=True):
-    """`own` is what the group's story is made of, `around` what brokers said to nobody in particular."""
+    """`own` names the group or was written where its members run; `ungrouped` is what brokers log of no group."""
 
     own: EventIndex
     ungrouped: EventIndex
@@ -47,7 +47,7 @@ def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
 
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
-    """Lines without times in their order, among what brokers said there to nobody in particular."""
+    """Lines of which none has a time, in the order of their files, with the broker lines that stand among them."""
     own = {event.origin for event in lines}
     broker_events = (
         event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own
@@ -61,9 +61,10 @@ def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[P
 
 
 def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
-    """Each line at the likeliest time within the second that it tells, where a coordinator is heard.
+    """Lines that print whole seconds, each at its likeliest time within its second.
 
-    Those with milliseconds stay as they are.
+    Only a coordinator's log shows the order of steps within a second; without one, and for lines with milliseconds,
+    nothing changes.
     """
     if all(clock.step_ms == 1 for clock in clocks.values()) or not any(e.speaker.role == "broker" for e in events):
         return list(events)
@@ -84,7 +85,7 @@ def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]
 
 
 def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[list[int], range]]:
-    """The places of the lines that one log wrote within one second, in its order, with all milliseconds of that."""
+    """For each log and second the indices of its lines, in writing order, and the milliseconds of that second."""
     coarse: dict[tuple[Place, int], list[int]] = defaultdict(list)
     for number, event in enumerate(events):
         if event.at is not None and clocks[place_of(event)].step_ms > 1:
@@ -95,20 +96,20 @@ def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
 
 
 def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, facts: SharedFacts) -> Times:
-    """The times of what one log says within one second, in its order."""
+    """Times for the lines of one log within one second: increasing, and after what the coordinator answered."""
     known = [_known(events[number], second, facts) for number in numbers]
     earliest = _earliest(known)
     latest = _latest(known)
     middle = second[len(second) // 2]
     found: Times = {}
     for number, at, low, high in zip(numbers, known, earliest, latest, strict=True):
-        usual = middle if low is None else low  # what follows on an answer of the coordinator follows at once
+        usual = middle if low is None else low  # a client acts at once on an answer of the coordinator
         found[number] = at if at is not None else usual if high is None else min(usual, high - 1)
     return found
 
 
 def _known(event: Event, second: range, facts: SharedFacts) -> int | None:
-    """When the coordinator logged the same; a LeaveGroup is sent before it arrives."""
+    """When the coordinator logged the same step; a LeaveGroup is sent before it arrives there."""
     if isinstance(event, LeaveSent):
         left = facts.left.get(event.member or "")
         return left - 1 if left is not None and left in second else None

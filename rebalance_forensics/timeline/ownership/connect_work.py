@@ -1,7 +1,7 @@
-"""Connect: connectors and tasks stand for partitions, and workers for consumers; each is named as Connect names it.
+"""Ownership in Connect: workers own connectors and tasks as consumers own partitions.
 
-A worker prints all that it has from then on ("Joined group at generation … and got assignment"). Eager workers (before
-2.3, or connect.protocol=eager) stop everything for a rebalance; others stop what is revoked.
+A worker prints its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3, or
+connect.protocol=eager) stop everything for a rebalance; others stop what is revoked (KIP-415).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
 
 
 def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
-    """What a worker says of its own work."""
+    """Move connectors and tasks by a worker's own line."""
     match event:
         case WorkerAssigned():
             given = [*event.connectors, *event.tasks]
@@ -29,7 +29,7 @@ def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, ea
 
 
 def dropped(event: ConnectorConfigChanged, work: str) -> bool:
-    """Whether a change of a connector's configuration may have ended this connector or task for good."""
+    """True where this change of configuration may have removed the connector or task for good."""
     if event.connector is None or event.change not in ("removed", "tasks", "updated"):
         return False
     connector, _, number = work.rpartition("-")

@@ -1,4 +1,4 @@
-"""Which consumer a line or a member id means, and whether its own log names what it owns."""
+"""The consumers of a group: which one a line or member id belongs to, and which of them log their own assignment."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Consumers:
 
     @property
     def reporting(self) -> list[Owner]:
-        """Those whose own lines name what they own."""
+        """The consumers whose own log names what they own."""
         return [owner for owners in self._of_participant.values() for owner in owners]
 
     def reports_at(self, owner: Owner, at: int) -> bool:
-        """Whether its own log reaches over that time and is one that names what it owns."""
+        """True where the consumer's own log covers that time and names its assignment."""
         if owner not in self._of_participant.get(owner[0], ()):
             return False
         begin, end = self._log_span(owner[0])
         return begin <= at <= end
 
     def _log_span(self, participant: Participant) -> tuple[int, int]:
-        """From when to when its logs reach; between the last record of a rolled one and the next nothing is lost."""
+        """The begin of its first log and the end of its last: rolled files leave no gap between them."""
         if participant not in self._reach:
             logs = [log for log in self._timeline.coverage.of(participant) if log.detailed]
             begin, end = min((log.begin for log in logs), default=1), max((log.end for log in logs), default=0)
@@ -44,14 +44,17 @@ class Consumers:
         return self._reach[participant]
 
     def of_speaker(self, event: Event) -> Owner | None:
-        """Whose line it is."""
+        """The consumer whose log this line is in."""
         participant = self._timeline.participants.of_speaker(event) if event.speaker.role != "broker" else None
         if participant is None:
             return None
         return participant, "" if self._timeline.kind == "connect" else event.speaker.client_id or ""
 
     def of_member(self, member: str) -> Owner | None:
-        """Who is behind a member id; a static member's id names its instance, so its client is asked for elsewhere."""
+        """The consumer behind a member id.
+
+        A static member's id begins with its group.instance.id, not with its client id (GroupMetadata.generateMemberId).
+        """
         participant = self._timeline.participants.of_member(member)
         if participant is None:
             return None
@@ -63,7 +66,7 @@ class Consumers:
 
 
 def names_partitions(event: Event) -> bool:
-    """Whether a line of an owner names partitions, tasks or connectors."""
+    """True for a line of an owner with partitions, tasks or connectors in it."""
     if isinstance(event, AssignmentComputed):
         return False
     return any(getattr(event, name, ()) for name in ("partitions", "active", "tasks", "connectors"))

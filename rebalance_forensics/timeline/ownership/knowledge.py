@@ -1,6 +1,6 @@
-"""Whether the logs tell of everybody who may own partitions: without that, one that nobody is known to have is unknown.
+"""How complete the picture of a group's owners is: a partition without a known owner is unread only if it is complete.
 
-A generation is known as a whole where its leader printed the assignment, or where as many members tell their own
+The assignment of a generation is complete where its leader printed it, or where as many members log their own
 partitions as the coordinator counted.
 """
 
@@ -19,21 +19,21 @@ from rebalance_forensics.timeline.ownership.readings import Owner
 
 
 class Knowledge(Struct, frozen=True):
-    """From which moments on everybody's partitions are known, and from which they are not."""
+    """The times from which the assignment in force is completely known, or no longer is."""
 
     changes: tuple[tuple[int, bool], ...]
-    """When a generation got its assignment, and whether all of it is known; oldest first."""
+    """For each generation when its assignment came and whether all of it is known; oldest first."""
     nobody_else: bool = False
-    """No line names a member without a log, though none says that there is none: who gives up a partition and gets it
-    back, or hands it to another that tells, leaves it to nobody in between."""
+    """Every member that any line names has a log, though none proves that there are no others. A partition that passes
+    between two of them, or comes back to the same one, is then taken to have had no third owner."""
 
     def complete_at(self, at: int) -> bool:
-        """Whether the assignment in force is known as a whole."""
+        """True where the assignment in force at that time is completely known."""
         place = bisect_right(self.changes, (at, True))
         return self.changes[place - 1][1] if place else self._first
 
     def lost_between(self, begin: int, end: int) -> int | None:
-        """When, after `begin` and before `end`, others may first have been given what nobody is known to have."""
+        """The first time between `begin` and `end` at which a member without a log may have been assigned some."""
         for place in range(bisect_right(self.changes, (begin, True)), len(self.changes)):
             at, whole = self.changes[place]
             if at >= end:
@@ -60,7 +60,7 @@ class Knowledge(Struct, frozen=True):
 
 
 def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
-    """What is known of each generation, by what its members tell of their own partitions."""
+    """How completely each generation's assignment is known."""
     owners = consumers.reporting
     if timeline.mode == "server-side":
         all_report = _every_member_reports(timeline, owners)
@@ -77,14 +77,14 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
         if number in printed or size == 0:
             known.append((at, True))
             continue
-        # A log that ended before does not tell what its member was given.
+        # A log that ended earlier does not show what its member was assigned.
         heard = [owner for owner in owners if consumers.reports_at(owner, at)]
         known.append((at, size is not None and _reporting_members(timeline, members.get(number or 0), heard) >= size))
     return Knowledge(tuple(sorted(known)))
 
 
 def _reporting_members(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
-    """How many members of a generation tell their own partitions; each thread of an instance is one of its own."""
+    """The number of members of a generation that log their own assignment; each stream thread is a member."""
     clients = {client for _, client in owners}
     alone = {participant for participant, _ in owners if participant.kind != "instance"}
     members = generation.members if generation is not None else ()
@@ -92,13 +92,13 @@ def _reporting_members(timeline: Timeline, generation: Generation | None, owners
 
 
 def printed_generations(timeline: Timeline) -> frozenset[int | None]:
-    """Those whose assignment a leader printed."""
+    """The generations whose assignment the leader printed."""
     computed = timeline.own.of_type(AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
 
 
 def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
-    """How many members the coordinator counted in each generation."""
+    """Generation -> number of members as the coordinator counted them."""
     sizes: dict[int | None, int] = {}
     for event in timeline.own.of_type(GenerationStabilized, AssignmentReceived):
         assert isinstance(event, GenerationStabilized | AssignmentReceived)
@@ -108,6 +108,6 @@ def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
 
 
 def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
-    """Epochs have no assignment of their own: either every member that anybody names has a log, or not."""
+    """True where every known member logs its assignment; KIP-848 epochs are not counted one by one."""
     reporting = {participant for participant, _ in owners}
     return all(participant in reporting for participant in timeline.members())

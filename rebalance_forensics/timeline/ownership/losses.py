@@ -1,4 +1,4 @@
-"""When a member could no longer read, and why: long before the group noticed, unless it said so itself."""
+"""Estimates of when a member stopped reading, and why: often a timeout before the group removed it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 
 
 class LossEstimator(Struct, frozen=True):
-    """Puts a date to what ended a reading."""
+    """Dates the loss of a member's partitions."""
 
     timeline: Timeline
 
     def departed(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        """A member that the group lost at `missed_at`; others may have been given its partitions even before."""
+        """The loss behind a departure that the group noticed at `missed_at`."""
         if self._turned_away(departure, owner, missed_at):
             return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
         if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
@@ -50,13 +50,16 @@ class LossEstimator(Struct, frozen=True):
             return self._silent(owner, missed_at, self._why_silent(departure, owner))
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
-        # Removed while it ran, it learned of it with its next heartbeat, and nobody says when that was.
+        # A member that an administrator removed learns of it with its next heartbeat; no line says when that was.
         certain = departure.why != "removed-by-admin"
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
     def keeps_fetching(self, departure: Departure) -> bool:
-        """Whether it was removed while it ran, and says itself when it learned of it: until then it fetched."""
+        """True for a member removed by an administrator whose own log shows when it learned of it.
+
+        It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
+        """
         if departure.why != "removed-by-admin":
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
@@ -64,12 +67,13 @@ class LossEstimator(Struct, frozen=True):
         return own.any_between(departure.at, until)
 
     def _silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
-        """It read no longer than a session before it was missed: its last heartbeat arrived at the earliest then.
+        """The loss of a member whose heartbeats ended: at the earliest a session before it was removed.
 
-        The next heartbeat, an interval later, did not arrive: half an interval is the middle of what is possible.
+        The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
+        earliest time is the middle of what is possible.
         """
         session = shown_session_ms(self.timeline, owner)
-        # Whoever is cut off writes on.
+        # A process that is cut off from the brokers goes on logging.
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
         if session is None:
             return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
@@ -79,18 +83,21 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
 
     def restarted(self, owner: Owner, start: int) -> Loss:
-        """It ended without a word, and started anew before the group missed it: most are started again at once."""
+        """The loss of a process that died unlogged and was started again before its session expired.
+
+        Supervisors restart at once, so the likeliest time is just before the start.
+        """
         session, last = shown_session_ms(self.timeline, owner), self._last_sign(owner, start)
         earliest = last if session is None else max(start - session, last or 0)
         at = max(start - HEARTBEAT_MS, earliest or 0)
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        """A poll timer runs from the last poll(): since then nothing was fetched for the application."""
+        """The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records."""
         poll = shown_poll_ms(self.timeline, owner=owner)
         if poll is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
-        # Some releases say, then or once poll() is called at last, by how much the timer was exceeded.
+        # Some releases log, then or at the next poll(), by how much the timer was exceeded.
         expiries = [
             time_of(e) - e.exceeded_ms for e in departure.events if isinstance(e, PollTimeoutExpired) and e.exceeded_ms
         ]
@@ -98,7 +105,10 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
 
     def _was_not_polled(self, departure: Departure) -> bool:
-        """Whether its poll timeout had expired: a static member sends no LeaveGroup then, its heartbeats just end."""
+        """True where the session ended because the poll timer had expired.
+
+        A static member sends no LeaveGroup then (KIP-345): its heartbeats end without a line.
+        """
         back = departure.returned
         if back is not None and back.start is not None:
             return False
@@ -106,7 +116,7 @@ class LossEstimator(Struct, frozen=True):
         return given_up_unasked(self.timeline, departure.participant, departure.at, until) is not None
 
     def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
-        """Its heartbeats ended when its poll timeout expired, and it was missed a session after the last of them."""
+        """The loss of a static member that stopped polling: a poll timeout and a session before it was removed."""
         poll, session = shown_poll_ms(self.timeline, owner=owner), shown_session_ms(self.timeline, owner)
         if poll is None or session is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
@@ -115,10 +125,10 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _turned_away(self, departure: Departure, owner: Owner, missed_at: int) -> bool:
-        """Whether it read until it learned that it was no longer a member.
+        """True for a live member that the coordinator refused: it read until it learned of it.
 
-        A coordinator that lost the group's state, or refuses a generation, turns away members that live and fetch from
-        other brokers; one that was silent had been missed before.
+        A coordinator that lost the group's state, or refuses a generation, refuses members that still fetch from other
+        brokers. A silent member had been removed earlier.
         """
         if departure.why == "vanished":
             return self._coordinator_failed(departure, owner)
@@ -131,7 +141,7 @@ class LossEstimator(Struct, frozen=True):
         return not missed or self._coordinator_failed(departure, owner)
 
     def _coordinator_failed(self, departure: Departure, owner: Owner) -> bool:
-        """Whether most of the group lost its coordinator then; whoever is cut off, or frozen, is alone in it."""
+        """True where most members with a log lost the coordinator in the session before the departure."""
         begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
         lost = self.timeline.of(CoordinatorLost).between(begin, departure.at)
         losers = {
@@ -141,14 +151,14 @@ class LossEstimator(Struct, frozen=True):
         return departure.participant in losers and len(losers) > 1 and 2 * len(losers) > heard
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
-        """Its last line before a time."""
+        """The last time before `before` at which the owner's logs show it running."""
         last_event = self.timeline.events_from(owner[0], Event).last(before - 1)
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
         times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
         return max(times, default=None)
 
     def _why_silent(self, departure: Departure, owner: Owner) -> WhyUnread:
-        """A process that died writes nothing more; one that was frozen or cut off writes on without a start."""
+        """Dead, frozen or cut off: a dead process logs nothing more, the others go on without a start."""
         participant, back = owner[0], departure.returned
         if not participant.has_log:
             return "dead" if back is None else "unknown"
@@ -162,7 +172,10 @@ class LossEstimator(Struct, frozen=True):
         return "frozen" if not started and (back is not None or alive) else "dead"
 
     def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
-        """Connections that break over seconds, or before anybody missed it; whoever wakes up loses all in one burst."""
+        """True where connections broke over seconds, or before the session expired.
+
+        A process that was frozen finds all its connections closed in one burst when it wakes up.
+        """
         session = shown_session_ms(self.timeline, owner) or 0
         begin = departure.at - session - HEARTBEAT_MS
         lost = self.timeline.events_from(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
@@ -173,5 +186,5 @@ class LossEstimator(Struct, frozen=True):
 
 
 def _left(departure: Departure) -> WhyUnread:
-    """LeaveGroup without a word why: a close, unless the member came back without a start."""
+    """The reason behind a LeaveGroup without one: a close, unless the member came back without a start."""
     return "stopped" if departure.returned is None or departure.returned.start is not None else "unknown"

@@ -1,7 +1,7 @@
-"""What coordinators alone tell: how long nobody read what a member had, and when no generation was in force.
+"""Unread time from coordinators' logs alone: of one member, and of the group while no assignment is in force.
 
-They name no partition at INFO, so this is time of members and not of partitions. What a member had was unread from the
-moment it could no longer read until a generation without it, or with it again, had its assignment.
+Coordinators name no partition at INFO, so this counts members. What a member owned was unread from the moment it could
+no longer read until a generation without it, or with it again, had its assignment.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSpan:
-    """Nobody read what a member had; `ended_at` is None while no later generation has its assignment.
+    """A span in which nobody read what a member had owned; `ended_at` is None while no later assignment came.
 
-    `at_least`: it may have begun earlier, why it left or its timeout not being known, or lasted longer, until a member
-    that tells nobody took over (KIP-848).
+    `at_least`: it may have begun earlier, where the reason or the timeout is unknown, or lasted longer, until the
+    members that took over had reconciled (KIP-848, not logged).
     """
 
     member: str
@@ -39,15 +39,15 @@ class MemberSpan:
     why: WhyUnread
     at_least: bool
     missed_at: int
-    """When the coordinator had lost it for certain."""
+    """When the coordinator removed it."""
     from_earliest: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoneInForce:
-    """No assignment was in force: from the first word of a rebalance to an assignment, or to the next rebalance.
+    """A span without an assignment in force: from the begin of a rebalance to its assignment or to the next rebalance.
 
-    From `all_stopped_at` on no eager member had partitions: all of them had joined again. None where nobody did.
+    From `all_stopped_at` on no eager member had partitions, since all had rejoined; None where the join never ended.
     """
 
     rebalance: str
@@ -59,9 +59,9 @@ class NoneInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTime:
-    """Both, the spans oldest first and the rebalances by their ids; `until` is when the logs end.
+    """Unread spans of members, oldest first, and spans without an assignment by rebalance id.
 
-    `sizes` says of each assignment when it came into force and how many members it was for, oldest first.
+    `until` is when the logs end. `sizes` holds, for each assignment, when it came into force and its number of members.
     """
 
     spans: IntervalIndex[MemberSpan]
@@ -71,14 +71,14 @@ class MemberTime:
     _small: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False, compare=False)
 
     def size_before(self, at: int) -> int | None:
-        """How many members the assignment in force at a time was for; None where no coordinator counted."""
+        """The number of members of the assignment in force just before `at`; None where no coordinator counted."""
         place = bisect_left(self.sizes, (at, 0))
         return self.sizes[place - 1][1] if place else None
 
     def with_at_most(self, members: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
-        """While assignments for no more members than that were in force: stretches between two times, oldest first.
+        """The stretches between two times in which the assignment in force had at most that many members.
 
-        Found once for each number of members, so that many incidents of one group cost no walk through it each.
+        Cached by number of members: many incidents of one group ask with the same.
         """
         if members not in self._small:
             self._small[members] = self._stretches(members)
@@ -98,7 +98,7 @@ class MemberTime:
 
 
 def member_time_of(timeline: Timeline) -> MemberTime:
-    """What the coordinator's lines tell of a group, worked out when it is first asked."""
+    """The unread time of a group by its coordinators' lines; computed once."""
     return timeline.cached(_member_time_of)
 
 
@@ -128,7 +128,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
             continue
         absence = _absence(timeline, estimator, departure, in_force.first(departure.at + 1), least)
         if timeline.coverage.is_excerpt and not _is_next(timeline, departure, absence.ended_at):
-            # Whoever picked the lines may have left out the assignment: it was missed until it went, that is sure.
+            # An excerpt may leave out the assignment that ended it; only the time up to the removal is certain.
             absence = replace(absence, ended_at=departure.at, at_least=True)
         over[who] = absence.ended_at
         yield absence if absence.started_at >= before else replace(absence, started_at=before)
@@ -157,7 +157,7 @@ def _absence(
 
 
 def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> bool:
-    """Whether this is the assignment of the rebalance that the departure caused."""
+    """True where `assigned` is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
     caused = {rebalance.id for rebalance in begun}
     return any(
@@ -166,7 +166,7 @@ def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> 
 
 
 def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeIndex[int]) -> bool:
-    """Whether a generation got its assignment between its last arrival and its departure."""
+    """True where a generation got its assignment between the member's last arrival and its departure."""
     came = timeline.arrivals.of(departure.participant).last(departure.at)
     if came is None:
         return True
@@ -174,7 +174,7 @@ def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeI
 
 
 def _in_force(timeline: Timeline) -> Iterator[int]:
-    """When assignments came into force: under KIP-848 the epoch at once, and each member in its own time."""
+    """The times at which assignments came into force; under KIP-848 with the epoch, before members reconcile."""
     empty = _empty_generations(timeline)
     for rebalance, at in timeline.cached(_assignments):
         if timeline.mode == "server-side" and rebalance.generation not in empty:
@@ -184,7 +184,7 @@ def _in_force(timeline: Timeline) -> Iterator[int]:
 
 
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
-    """Each rebalance with the time at which its assignment came into force; None for those that gave none."""
+    """Each rebalance with the time at which its assignment came into force; None where it gave none."""
     printed = bool(timeline.own.of_type(AssignmentReceived))
     empty = _empty_generations(timeline)
     rebalances = [*timeline.rebalances]
@@ -199,7 +199,7 @@ def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
 
 
 def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
-    """Each rebalance until its assignment, or else until the next one; the first one of all took nothing back."""
+    """Each rebalance until its assignment or the next rebalance; before the first one nothing had been assigned."""
     joined: int | None = None
     begun = False
     rebalances = timeline.cached(_assignments)

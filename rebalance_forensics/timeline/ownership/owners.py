@@ -1,9 +1,9 @@
-"""Who read each partition, when: the finished picture of one group.
+"""The readers of each partition over time, and the spans in which it had none.
 
 Sources, best first: the owners' own lines; the leader's printed assignment; Streams' and Connect's own assignments; a
-KIP-848 coordinator's current assignments. From brokers alone, without any of these, nobody tells who owned what, and
-nothing is said. A member that was evicted, or that did not call poll(), stopped reading before the group noticed: its
-partitions are unread from then on.
+KIP-848 coordinator's current assignments. Classic brokers name no partition, so from their logs alone nothing follows.
+A member that was evicted, or did not call poll(), stopped reading before the group noticed: its partitions are unread
+from then on.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 
 
 class Ownership(Struct, frozen=True, kw_only=True):
-    """The spans in which nobody read a partition, oldest first, and when any was read."""
+    """The unread spans of each partition, oldest first, the spans that are unknown, and the readings."""
 
     spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _unread_index(()))
     unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _unknown_index(()))
-    """Where the logs do not tell whether a partition was read."""
+    """The spans in which the logs do not show whether a partition was read."""
     until: int = 0
     """When the logs end."""
     partitions: frozenset[str] = frozenset()
-    """Those of which an owner is known."""
+    """The partitions of which an owner is known."""
     while_read: tuple[tuple[int, int], ...] = ()
-    """The stretches of time in which any partition was read, apart from each other."""
+    """The disjoint stretches of time in which any partition was read."""
     partial: tuple[tuple[int, int], ...] = ()
     """The stretches in which members without a log may have owned partitions that nobody names."""
     presumed_whole: bool = False
-    """No line names a member without a log, though none says that there is none."""
+    """Every member that any line names has a log, though no line proves that there are no others."""
     read: tuple[ReadSpan, ...] = ()
-    """Who read which partitions, oldest first."""
+    """The partitions that each member read, oldest first."""
 
     def stopped_ms(self, begin: int, end: int) -> int | None:
-        """For how long, between two times, no partition of the group was read; None where the logs do not tell."""
+        """For how many ms between two times no partition of the group was read; None where that is unknown."""
         if not self.while_read or not self.whole_between(begin, end):
             return None
         begin, end = max(begin, self.while_read[0][0]), min(end, self.until)
@@ -65,17 +65,17 @@ class Ownership(Struct, frozen=True, kw_only=True):
         return max(0, end - begin - read)
 
     def whole_between(self, begin: int, end: int) -> bool:
-        """Whether the owners of all partitions are known all the while."""
+        """True where the owners of all partitions are known throughout."""
         return not any(since < end and begin < until for since, until in self.partial)
 
     def known_between(self, begin: int, end: int) -> bool:
-        """Whether anything is known of who owned what in a while."""
+        """True where at least one reading is known at or before `end`, and the logs reach to `begin`."""
         first = self.while_read[0][0] if self.while_read else None
         return first is not None and first <= end and begin <= self.until
 
 
 def ownership_of(timeline: Timeline) -> Ownership:
-    """Who read each partition of a group, worked out when it is first asked."""
+    """The ownership of a group's partitions; computed once."""
     return timeline.cached(_ownership_of)
 
 
@@ -86,7 +86,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     end = max(timeline.coverage.end, timeline.last)
     consumers = Consumers(timeline, timeline.own.of_type(*unit))
     ledger = OwnershipReplay(timeline, LossEstimator(timeline), unit, consumers).run()
-    late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member may have been reading
+    late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member reads while it rejoins
     reporting, printed = frozenset(consumers.reporting), printed_generations(timeline)
     unprinted = TimeIndex([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
     ends = ((owner, _known_until(timeline, reporting, unprinted, owner)) for owner in ledger.owned)
@@ -114,10 +114,10 @@ def _ownership_of(timeline: Timeline) -> Ownership:
 def _known_until(
     timeline: Timeline, reporting: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
-    """Until when an owner that nobody saw go is known to have read on: the first rebalance after its log ended.
+    """The first rebalance after an owner's log ended: until then it is known to have kept its partitions.
 
-    None where nothing of the kind happened, where others tell what it has, and where members rebalance without a word
-    (KIP-848). Any other member that lives logs that it rejoins.
+    A live member would log that it rejoins. None where there was no such rebalance, where the leader printed its
+    assignment, and under KIP-848, where a member whose assignment stays logs nothing.
     """
     over = timeline.coverage.ends(owner[0]) if owner in reporting and timeline.mode != "server-side" else None
     later = unprinted.first(over + 1) if over is not None else None
@@ -125,7 +125,7 @@ def _known_until(
 
 
 def _while_polling(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
-    """A reading without the times in which its owner kept a whole rebalance waiting: it did not poll meanwhile."""
+    """A reading without the times in which its owner held up a join barrier: it did not call poll() then."""
     begin = reading.begin
     for join in late.get(reading.participant, ()):
         since = join.rebalance.started_at

@@ -1,4 +1,4 @@
-"""Who has which partitions while the lines are read in the order of time, and the stretches of reading that result."""
+"""The ledger of owners while lines are replayed, and the readings that it yields: who read what, from when to when."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 
 Owner = tuple[Participant, str]
-"""A consumer: the party it belongs to, and its client id (several of one process each own partitions)."""
+"""A consumer: its participant and client id; several consumers of one process each own partitions."""
 
 
 class PartitionReading(Struct, frozen=True, kw_only=True):
@@ -48,19 +48,19 @@ class Loss(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Ledger:
-    """What everybody owns, as far as lines tell, and what was read until it was given up."""
+    """What each consumer owns now, and the readings that have ended."""
 
     owned: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """Owner -> partition -> since when."""
     readings: list[PartitionReading] = field(default_factory=list)
     taken: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """Owner -> partition -> when somebody else was given it though the owner had not given it up."""
+    """Owner -> partition -> when another consumer was assigned it although this owner had not revoked it."""
     holders: dict[str, set[Owner]] = field(default_factory=dict)
     _given_back: dict[Owner, list[int]] = field(default_factory=dict)
-    """The readings that ended since the owner was last given something: a close explains them."""
+    """Indices of the readings that ended since the owner's last assignment: a close that follows explains them."""
 
     def assign(self, owner: Owner, partitions: Iterable[str], at: int) -> None:
-        """The owner reads these from now on, if it does not already."""
+        """Start a reading of each partition that the owner does not read yet."""
         owned = self.owned.setdefault(owner, {})
         for partition in partitions:
             if partition in owned:
@@ -72,7 +72,7 @@ class Ledger:
             owned[partition] = at
 
     def release(self, owner: Owner, partitions: Iterable[str], loss: Loss) -> None:
-        """The owner reads these no longer."""
+        """End the owner's readings of these partitions."""
         owned = self.owned.get(owner, {})
         for partition in list(partitions):
             since = owned.pop(partition, None)
@@ -98,18 +98,18 @@ class Ledger:
             )
 
     def closed(self, owner: Owner, at: int) -> None:
-        """A member that closes has revoked its partitions just before: not for a rebalance, but to stop."""
+        """End everything the owner reads; what it revoked just before, it revoked in order to stop."""
         for place in self._given_back.pop(owner, ()):
             if self.readings[place].why == "revoked":
                 self.readings[place] = replace(self.readings[place], why="stopped")
         self.release(owner, [*self.owned.get(owner, ())], Loss(at=at, why="stopped"))
 
     def owners(self, participant: Participant | None) -> list[Owner]:
-        """Every consumer of one party."""
+        """Every consumer of a participant that owns or owned something."""
         return [owner for owner in self.owned if owner[0] is participant]
 
     def still_read(self, ends: Mapping[Owner, int], end: int) -> Iterator[PartitionReading]:
-        """What nobody gave up: read until the end of the logs, or for as long as anything is known of its owner."""
+        """Readings without an end: until `end`, or until their owner's entry in `ends`, the last time it was seen."""
         for owner, partitions in self.owned.items():
             until = ends.get(owner, end)
             for partition, since in partitions.items():

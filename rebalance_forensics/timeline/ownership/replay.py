@@ -1,4 +1,7 @@
-"""The lines that tell who owns what, read in the order of time."""
+"""The replay of ownership: each line that assigns or revokes, and each departure and start, moves partitions.
+
+The unit of ownership depends on the group: partitions, Streams tasks, or Connect's connectors and tasks.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ Moment = Event | Departure | Start
 
 
 def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
-    """The lines by which the owners of a group are known, best first; none for groups that own nothing for long."""
+    """The event types that show a group's owners, from the best source it has; empty where none does.
+
+    Schema Registry elects a leader and share groups (KIP-932) hand out records: neither assigns partitions to keep.
+    """
     own = timeline.own
     if timeline.kind == "connect":
         return WORK if own.of_type(*WORK[:1]) else ()
@@ -51,7 +57,7 @@ def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
 
 @dataclass(slots=True)
 class OwnershipReplay:
-    """Takes in what changes owners and keeps the ledger."""
+    """Applies a group's lines, departures and starts to a ledger of owners, in time order."""
 
     timeline: Timeline
     estimator: LossEstimator
@@ -62,7 +68,7 @@ class OwnershipReplay:
     began: dict[int | None, int] = field(default_factory=dict)
 
     def run(self) -> Ledger:
-        """Replay all of it."""
+        """The ledger after the last line."""
         self.began = {r.generation: r.started_at for r in reversed(self.timeline.rebalances)}
         for at, _, what in sorted(self._moments(), key=lambda moment: moment[:2]):
             match what:
@@ -80,7 +86,7 @@ class OwnershipReplay:
         return self.ledger
 
     def _moments(self) -> Iterator[tuple[int, int, Moment]]:
-        """Everything that changes owners, with its time; a departure comes before what lines of that instant say."""
+        """Departures, starts and lines with their times; at the same instant a departure comes first."""
         timeline = self.timeline
         yield from ((departure.at, 0, departure) for departure in timeline.departures if not departure.stayed)
         yield from ((start.at, 1, start) for start in timeline.starts)
@@ -88,7 +94,7 @@ class OwnershipReplay:
         yield from ((event.at, 2, event) for event in lines if event.at is not None)
 
     def _departed(self, departure: Departure, at: int) -> None:
-        """A party may be in the group several times, each time as another consumer: the member id tells which."""
+        """End the readings of the consumer that left; a Streams instance has one consumer for each thread."""
         if self.estimator.keeps_fetching(departure):
             return
         client = (
@@ -101,7 +107,7 @@ class OwnershipReplay:
                 self._lost(owner, self.estimator.departed(departure, owner, self._missed_at(owner, at)))
 
     def _missed_at(self, owner: Owner, at: int) -> int:
-        """When somebody else was given what it owned, the group had missed it."""
+        """The latest time by which the group had removed an owner: others have its partitions from then on."""
         return min([at, *self.ledger.taken.get(owner, {}).values()])
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
@@ -110,7 +116,7 @@ class OwnershipReplay:
         self.ledger.release(owner, [*self.ledger.owned.get(owner, ())], loss)
 
     def _apply_client_line(self, event: Event, at: int) -> None:
-        """What a consumer, a thread or a worker says of itself."""
+        """Apply what a consumer, stream thread or Connect worker logs of its own assignment."""
         owner = self.consumers.of_speaker(event)
         if owner is None:
             return
@@ -163,7 +169,10 @@ def _apply_printed_assignment(
     at: int,
     began: Mapping[int | None, int],
 ) -> None:
-    """Take in a printed assignment; under eager everybody gave up all of it once the rebalance began."""
+    """Move partitions by the leader's printed assignment, except those of members whose own log reports them.
+
+    An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it lost.
+    """
     if not event.assignment:
         return
     begin = min(began.get(event.generation, at), at)
@@ -184,7 +193,7 @@ def _apply_printed_assignment(
 
 
 def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at: int) -> None:
-    """A member has what is assigned, and no longer reads what it was told to revoke."""
+    """Move partitions by a KIP-848 reconciliation: the member keeps `assigned` and has revoked the rest."""
     owner = consumers.of_member(event.member)
     if owner is None:
         return
@@ -194,7 +203,7 @@ def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: MemberRec
 
 
 def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
-    """What a thread says of its active tasks: all that it has, what it gave back, that it lost them."""
+    """Move the active tasks of a stream thread: TasksAssigned lists all it has, the others what it gave up."""
     match event:
         case TasksAssigned(active=active):
             revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]

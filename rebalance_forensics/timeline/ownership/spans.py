@@ -1,4 +1,4 @@
-"""From who read what to the stretches in which nobody did: their reasons, their bounds, and what nobody can tell."""
+"""The gaps between the readings of a partition: unread spans with reasons and bounds, and spans that are unknown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GIVEN_BACK = frozenset({"revoked", "unknown"})
 
 
 class UnknownSpan(Struct, frozen=True, kw_only=True):
-    """Nobody can tell from the logs whether a partition was read; `ended_at` is None where that is so to the end."""
+    """A span in which the logs do not show whether a partition was read; `ended_at` is None at the end of the logs."""
 
     partition: str
     started_at: int
@@ -31,7 +31,7 @@ class UnknownSpan(Struct, frozen=True, kw_only=True):
 
 
 class Gaps:
-    """What lies between the readings of a partition."""
+    """Classifies the gaps between the readings of a partition."""
 
     def __init__(self, timeline: Timeline, knowledge: Knowledge, end: int) -> None:
         self._knowledge = knowledge
@@ -45,7 +45,7 @@ class Gaps:
         self._configured = TimeIndex(timeline.own.of_type(ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
-        """The gaps of one partition, whose readings are given in the order of their begins."""
+        """The gaps of one partition; `readings` are in the order of their begins."""
         yield from (_doubt(reading) for reading in readings if not reading.bounded)
         latest = readings[0]
         for reading in readings[1:]:
@@ -74,7 +74,7 @@ class Gaps:
         yield UnknownSpan(partition=name, started_at=since, ended_at=until)
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
-        """From when on somebody without a log may have had it; None where nobody can."""
+        """The time from which a member without a log may have owned the partition; None where none can have."""
         if before.why == "unknown" and before.missed_at is None:
             return before.end
         if self._knowledge.nobody_else and until is not None:
@@ -88,7 +88,7 @@ class Gaps:
         return max(before.end, before.missed_at or before.end)
 
     def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
-        """When it ceased to exist within a gap: its topic was deleted, its connector removed or given fewer tasks."""
+        """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
         end = until if until is not None else self._end
         for at in self._vanished.get(partition.rpartition("-")[0], ()):
             if begin <= at < end:
@@ -111,7 +111,7 @@ class Gaps:
         )
 
     def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
-        """What ended the reading, unless what came after it tells more: no assignment, or one without this."""
+        """The reason of a gap: what ended the reading, or an assignment after it that failed or left this out."""
         end, why = until if until is not None else self._end, before.why or "unknown"
         if why not in _GIVEN_BACK:
             return why
@@ -123,7 +123,7 @@ class Gaps:
 
 
 def _doubt(reading: PartitionReading) -> UnknownSpan:
-    """Without the timeout nothing bounds how long before it was missed a member had stopped reading."""
+    """The span before a loss without a known timeout: nothing bounds how early the member had stopped reading."""
     begin = reading.begin if reading.earliest is None else reading.earliest
     return UnknownSpan(partition=reading.partition, started_at=begin, ended_at=max(begin, reading.end))
 
