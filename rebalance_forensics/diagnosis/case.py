@@ -100,15 +100,15 @@ def investigate_unnamed(
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
-    said = {id(event.speaker): event for event in timeline.own.by_clients}.values()
-    mine = (e for e in said if e.group is not None or timeline.participants.of_speaker(e) is not None)
-    return tuple(sorted({speaker_key(event) for event in mine}, key=str))
+    speakers = {id(event.speaker): event for event in timeline.own.by_clients}.values()
+    members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
+    return tuple(sorted({speaker_key(event) for event in members}, key=str))
 
 
 def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
     """The rebalances that nothing explains, with their triggers."""
-    for one in draft.findings:
-        for fact in one.hypothesis.explains:
+    for weighed in draft.findings:
+        for fact in weighed.hypothesis.explains:
             if isinstance(fact, Rebalance):
                 yield fact, fact.followup or draft.cause
 
@@ -116,22 +116,22 @@ def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
 def _incidents(
     timeline: Timeline, outcome: Outcome, drafts: Sequence[Draft], assigned: Assigned
 ) -> Iterator[IncidentAndUnread]:
-    mine: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
+    by_draft: dict[Draft, list[tuple[Rebalance, str]]] = {draft: [] for draft in drafts}
     for rebalance in timeline.rebalances:
         if rebalance.id in assigned:
             draft, trigger = assigned[rebalance.id]
-            mine[draft].append((rebalance, trigger))
+            by_draft[draft].append((rebalance, trigger))
     causes = all_causes()
-    extents = [Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in mine.items()]
-    unread, gone = shared_out(timeline, extents), members_shared_out(timeline, extents)
-    for draft, rebalances in mine.items():
+    extents = [Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in by_draft.items()]
+    unread, absences = shared_out(timeline, extents), members_shared_out(timeline, extents)
+    for draft, rebalances in by_draft.items():
         left = unread.get(draft, ())
-        yield incident_of(timeline, causes, outcome, draft, rebalances, left, gone.get(draft, ())), left
+        yield incident_of(timeline, causes, outcome, draft, rebalances, left, absences.get(draft, ())), left
 
 
 def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[IncidentAndUnread]) -> Iterator[UnreadSpan]:
     """Each span with the incident that counts it; a partition has one span at a time."""
-    counted = {(span.partition, span.started_at): one.id for one, unread in found for span in unread}
+    counted = {(span.partition, span.started_at): incident.id for incident, unread in found for span in unread}
     return (replace(span, incident=counted.get((span.partition, span.started_at))) for span in spans)
 
 

@@ -50,8 +50,8 @@ def _shortly(ms: int | None) -> str:
 def _coordinator(timeline: Timeline) -> str:
     """The log to fetch, with the brokers that clients or other brokers call the coordinator."""
     names = list(dict.fromkeys(term.broker for term in timeline.coordinators))
-    held = " or ".join(names[:MOST_NAMES]) if names else "the broker that held the group"
-    return f"server.log of the group's coordinator ({held})"
+    brokers = " or ".join(names[:MOST_NAMES]) if names else "the broker that held the group"
+    return f"server.log of the group's coordinator ({brokers})"
 
 
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
@@ -102,8 +102,8 @@ def _picked_lines(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap
 
 
 def _lines(timeline: Timeline) -> str:
-    told = sum(event.group is not None for event in timeline.own)
-    return "1 line tells of it" if told == 1 else f"{told} lines tell of it"
+    lines = sum(event.group is not None for event in timeline.own)
+    return "1 line tells of it" if lines == 1 else f"{lines} lines tell of it"
 
 
 def _not_named(timeline: Timeline) -> list[Gap]:
@@ -126,8 +126,8 @@ def _not_named(timeline: Timeline) -> list[Gap]:
 
 def _several_clusters(timeline: Timeline) -> list[Gap]:
     """A group is one of its cluster: of the same name in another one it is another group."""
-    told = timeline.of(ClusterReported)
-    ids = list(dict.fromkeys(event.cluster_id for event in told if event.group == timeline.group))
+    reports = timeline.of(ClusterReported)
+    ids = list(dict.fromkeys(event.cluster_id for event in reports if event.group == timeline.group))
     if len(ids) < 2:
         return []
     return [
@@ -280,13 +280,13 @@ def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -
     """At most five, those who are blamed first, each with its host where it is known."""
     blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
     ordered = sorted(participants, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
-    return _some([_named(one) for one in ordered])
+    return _some([_named(participant) for participant in ordered])
 
 
 def _some(names: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
-    told = ", ".join(names[:MOST_NAMES])
-    return f"{told} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else told
+    listed = ", ".join(names[:MOST_NAMES])
+    return f"{listed} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else listed
 
 
 def _named(participant: Participant) -> str:
@@ -339,15 +339,15 @@ def _coarse_times(timeline: Timeline) -> list[Gap]:
 
 def _cut_lines(timeline: Timeline) -> list[Gap]:
     """Lines of which a viewer or a person left something out."""
-    told = [event for event in timeline.own if event.group is not None]
-    cut = sum(LEFT_OUT in event.text for event in told)
+    lines = [event for event in timeline.own if event.group is not None]
+    cut = sum(LEFT_OUT in event.text for event in lines)
     if not cut:
         return []
-    number = "All" if cut == len(told) else f"{cut} of {len(told)}"
+    number = "All" if cut == len(lines) else f"{cut} of {len(lines)}"
     return [
         Gap(
             what=f"{number} lines about {in_words(timeline.group)} are cut."
-            if len(told) > 1
+            if len(lines) > 1
             else f"The line about {in_words(timeline.group)} is cut.",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),

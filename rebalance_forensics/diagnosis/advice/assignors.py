@@ -48,11 +48,11 @@ def share_an_assignor(events: Sequence[Event]) -> tuple[Advice, ...]:
     return (agree,)
 
 
-def keep_the_leader(moves: int, told: Sequence[Event], *, static: bool) -> tuple[Advice, ...]:
+def keep_the_leader(moves: int, lines: Sequence[Event], *, static: bool) -> tuple[Advice, ...]:
     """A group that is led by another member each time; `static` members keep the leadership when they are restarted."""
     find = Advice(
         action="Find out why the leader rejoins late: slow poll loops, long rebalance listeners, restarts.",
-        why=f"Leadership moved in {moves} rebalances in a row{span(told)}; a leader that rejoins in time keeps it.",
+        why=f"Leadership moved in {moves} rebalances in a row{span(lines)}; a leader that rejoins in time keeps it.",
     )
     if static:
         return (find,)

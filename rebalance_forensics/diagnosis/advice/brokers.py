@@ -139,11 +139,11 @@ def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
 
 def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> tuple[Advice, ...]:
     """A group that was empty for longer than its offsets are kept; None where no line shows since when."""
-    told = timeline.settings.get("offsets.retention.minutes")
+    setting = timeline.settings.get("offsets.retention.minutes")
     if empty_for_ms is None:
-        why = f"The group was empty for longer than offsets.retention.minutes{f' ({told})' if told else ''}."
+        why = f"The group was empty for longer than offsets.retention.minutes{f' ({setting})' if setting else ''}."
     else:
-        retention = f"is {told}" if told else "is not in the logs but must have been shorter"
+        retention = f"is {setting}" if setting else "is not in the logs but must have been shorter"
         why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
     longer = Advice(
         action="Raise offsets.retention.minutes above the longest time a group may be empty.",

@@ -52,10 +52,10 @@ def _enough(timeline: Timeline, down: int) -> str:
 
 def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
     """Members that are added and removed again and again."""
-    told = (e for away in flapping.absences for e in away.events)
+    lines = (e for away in flapping.absences for e in away.events)
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
-        why=f"{counted(len(flapping.absences), 'removal')}{span(told)}: each leave and each return is a rebalance.",
+        why=f"{counted(len(flapping.absences), 'removal')}{span(lines)}: each leave and each return is a rebalance.",
         cost="Scaling then reacts more slowly.",
     )
     return (calm,)
@@ -95,10 +95,10 @@ def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
 
 def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
     """Two applications in one group."""
-    here = f" Here {counted(intruders, 'member')} of one of them joined or rejoined {times(moves)}." if moves else ""
+    count = f" Here {counted(intruders, 'member')} of one of them joined or rejoined {times(moves)}." if moves else ""
     separate = Advice(
         action="Give each application its own group.id.",
-        why=(f"Every start, stop or slow poll loop of one application rebalances the other as well.{here}"),
+        why=(f"Every start, stop or slow poll loop of one application rebalances the other as well.{count}"),
         cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are copied.",
     )
     return (separate,)

@@ -62,7 +62,7 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
-    unheard = _unheard_ms(timeline, participant, away)
+    silence_ms = _unheard_ms(timeline, participant, away)
     session = session_in_words(timeline, participant)
     return (
         Advice(
@@ -71,10 +71,10 @@ def _after_pause(timeline: Timeline, participant: Participant, away: int | None)
             f"the session timeout is {session}.",
         ),
         Advice(
-            action=f"{_raise_above(timeline, unheard)} if such pauses are normal.",
+            action=f"{_raise_above(timeline, silence_ms)} if such pauses are normal.",
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(rounded_up(unheard))} rather than {session}."
-            if unheard
+            cost=f"A dead member is then noticed after {seconds(rounded_up(silence_ms))} rather than {session}."
+            if silence_ms
             else f"A dead member is then noticed later than now ({session}).",
         ),
     )
@@ -94,7 +94,7 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
 
 
 def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
-    unheard = _unheard_ms(timeline, participant, away)
+    silence_ms = _unheard_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
@@ -104,17 +104,17 @@ def _after_outage(timeline: Timeline, participant: Participant, away: int | None
     if away is None:
         return (check,)
     patience = Advice(
-        action=f"{_raise_above(timeline, unheard)} to ride out such outages.",
+        action=f"{_raise_above(timeline, silence_ms)} to ride out such outages.",
         why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
         cost="A dead member is then noticed "
-        f"{f'after {seconds(rounded_up(unheard))}' if unheard else 'that much later'}, and its partitions stay unread "
-        "that long.",
+        f"{f'after {seconds(rounded_up(silence_ms))}' if silence_ms else 'that much later'}, and its partitions "
+        "stay unread that long.",
     )
     return check, patience
 
 
-def _raise_above(timeline: Timeline, unheard: int | None) -> str:
-    enough = f"to about {rounded_up(unheard)}" if unheard else "above their length"
+def _raise_above(timeline: Timeline, silence_ms: int | None) -> str:
+    enough = f"to about {rounded_up(silence_ms)}" if silence_ms else "above their length"
     return f"Raise {session_setting(timeline)} {enough}"
 
 
@@ -131,8 +131,8 @@ def _unheard_ms(timeline: Timeline, participant: Participant, away: int | None) 
 
 def _unheard(timeline: Timeline, participant: Participant, away: int | None) -> str:
     """The same as the end of a sentence."""
-    if (unheard := _unheard_ms(timeline, participant, away)) is not None:
-        return f"for {'at least' if away is None else 'about'} {seconds(unheard)}"
+    if (silence_ms := _unheard_ms(timeline, participant, away)) is not None:
+        return f"for {'at least' if away is None else 'about'} {seconds(silence_ms)}"
     back_after = timeline.measured(away or 0)
     return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"
 

@@ -61,22 +61,22 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
 
 def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
     """Generations got no assignment, and no log tells why."""
-    told, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
+    lines, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
     last = number <= 2 and stopped
     in_a_row = (
         f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "
         "deliver them."
     )
     return Hypothesis(
-        because=told,
+        because=lines,
         culprits=culprits_of(timeline, undelivered.leaders[:2]),
-        answers={NONE_CAME: Present(told)},
+        answers={NONE_CAME: Present(lines)},
         severity="critical" if number > 2 or stopped else "warning",
         onset=undelivered.begin,
         ongoing=stopped,
         implies=effects_of_waiting(timeline, undelivered, last=last),
         narrative=STILL_WAITS if last else in_a_row,
-        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(told)}."),
+        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),
     )
 
 

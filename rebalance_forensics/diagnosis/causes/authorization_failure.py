@@ -41,7 +41,7 @@ def words_of_refusal(events: list[Event]) -> str | None:
     """What the brokers answered, as the client prints it."""
     answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
     thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
-    return next((said.partition("\n")[0].rstrip(". ") for said in (*answers, *thrown) if said), None)
+    return next((answer.partition("\n")[0].rstrip(". ") for answer in (*answers, *thrown) if answer), None)
 
 
 def _is_refused(event: Event) -> bool:

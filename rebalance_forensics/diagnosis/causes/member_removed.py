@@ -17,17 +17,17 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import TICK_MS
 
 
-def about_removal(timeline: Timeline, together: Sequence[Absence], *, told: bool) -> Hypothesis:
+def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bool) -> Hypothesis:
     """An administrator removed them; those that came back by themselves were running.
 
-    `told` is whether the coordinator says so: their own logs only say that they were members no more.
+    `logged` if the coordinator logs the removal: their own logs only show that they were members no more.
     """
     back = all(away.back_at is not None for away in together)
     participants = dict.fromkeys(away.participant for away in together)
     who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
     again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
     narrative = f"An administrator removed {who}{again}."
-    if not told:
+    if not logged:
         narrative = (
             f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
             "coordinator: an administrator may have removed them."
@@ -35,7 +35,7 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, told: bool
     return about_absences(
         timeline,
         together,
-        severity="warning" if back or not told else "info",
+        severity="warning" if back or not logged else "info",
         narrative=narrative,
         advice=remove_only_the_gone(together) if back else (),
     )
@@ -44,9 +44,9 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, told: bool
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that one request removed; without the coordinator's log, those that were unknown all at once."""
     for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS):
-        yield about_removal(timeline, together, told=True)
+        yield about_removal(timeline, together, logged=True)
     for together in expelled_at_once(timeline):
-        yield about_removal(timeline, together, told=False)
+        yield about_removal(timeline, together, logged=False)
 
 
 CAUSE = Cause(

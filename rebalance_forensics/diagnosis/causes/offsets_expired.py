@@ -33,8 +33,8 @@ class ExpiredOffsets(Struct, frozen=True):
 
 def expired_offsets(timeline: Timeline) -> ExpiredOffsets | None:
     """Expirations that concern this group: named, or counted while it was empty."""
-    told = timeline.of(OffsetsExpired)
-    expired = [e for e in told if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
+    events = timeline.of(OffsetsExpired)
+    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
     if not expired:
         return None
     empty = (e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group)
@@ -56,9 +56,9 @@ def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
 
 def _is_empty(timeline: Timeline, at: int) -> bool:
     """Whether the last member has left by then, and nobody has come since; KIP-848 has no line for it."""
-    told = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
+    logged = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
     reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
-    emptied = max([*told, *(t for t in reached if t < at)], default=None)
+    emptied = max([*logged, *(t for t in reached if t < at)], default=None)
     return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
 
 

@@ -71,36 +71,40 @@ class RebalanceTimeouts(Struct, frozen=True):
     @property
     def participants(self) -> tuple[Participant, ...]:
         """Everybody who was removed."""
-        return tuple(dict.fromkeys(p for one in self.found for p in one.participants))
+        return tuple(dict.fromkeys(p for timeout in self.found for p in timeout.participants))
 
     @property
     def departures(self) -> tuple[Departure, ...]:
         """All removals."""
-        return tuple(d for one in self.found for d in one.departures)
+        return tuple(d for timeout in self.found for d in timeout.departures)
 
     @property
     def rebalances(self) -> tuple[Rebalance, ...]:
         """The rebalances that waited until then."""
-        return tuple({one.rebalance.id: one.rebalance for one in self.found if one.rebalance is not None}.values())
+        return tuple(
+            {
+                timeout.rebalance.id: timeout.rebalance for timeout in self.found if timeout.rebalance is not None
+            }.values()
+        )
 
     def timeout_ms(self, timeline: Timeline) -> int | None:
         """The rebalance timeout as a setting shows it, else the shortest time that the coordinator waited."""
         known = [shown_rebalance_ms(timeline, p) for p in self.participants]
-        waited = [one.waited_ms for one in self.found]
+        waited = [timeout.waited_ms for timeout in self.found]
         return max((ms for ms in known if ms), default=None) or min((ms for ms in waited if ms), default=None)
 
     def returns(self, timeline: Timeline) -> list[Arrival]:
         """How its members came back, oldest first."""
-        return sorted((a for one in self.found for a in one.returns(timeline)), key=lambda a: a.at)
+        return sorted((a for timeout in self.found for a in timeout.returns(timeline)), key=lambda a: a.at)
 
     def needed_ms(self, timeline: Timeline) -> int | None:
         """The longest from the start of such a rebalance until a member that it did not wait for asked to join."""
         return max(
             (
-                back.at - one.rebalance.started_at
-                for one in self.found
-                if one.rebalance is not None
-                for back in one.returns(timeline)
+                back.at - timeout.rebalance.started_at
+                for timeout in self.found
+                if timeout.rebalance is not None
+                for back in timeout.returns(timeline)
             ),
             default=None,
         )
@@ -110,7 +114,9 @@ def rebalance_timeouts(timeline: Timeline) -> Iterator[RebalanceTimeouts]:
     """All of them, those together that struck the same participants again and again."""
     found = list(_by_line(timeline))
     for group in _of_same_participants(found):
-        yield from (RebalanceTimeouts(tuple(run)) for run in runs(group, lambda one: one.at, quiet_ms(timeline)))
+        yield from (
+            RebalanceTimeouts(tuple(run)) for run in runs(group, lambda timeout: timeout.at, quiet_ms(timeline))
+        )
 
 
 def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
@@ -134,8 +140,8 @@ def _that_waited(timeline: Timeline, at: int) -> Rebalance | None:
 def _of_same_participants(found: Iterable[RebalanceTimeout]) -> list[list[RebalanceTimeout]]:
     """Joined wherever they have somebody in common."""
     groups: list[tuple[set[Participant], list[RebalanceTimeout]]] = []
-    for one in found:
-        names, members = set(one.participants), [one]
+    for timeout in found:
+        names, members = set(timeout.participants), [timeout]
         apart = []
         for known, group in groups:
             if known.isdisjoint(names):
@@ -144,7 +150,7 @@ def _of_same_participants(found: Iterable[RebalanceTimeout]) -> list[list[Rebala
                 names |= known
                 members = [*group, *members]
         groups = [*apart, (names, members)]
-    return [sorted(group, key=lambda one: one.at) for _, group in groups]
+    return [sorted(group, key=lambda timeout: timeout.at) for _, group in groups]
 
 
 class OpenBarrier(Struct, frozen=True):
@@ -184,7 +190,11 @@ def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     if timeline.kind != "consumer" or timeline.protocol not in ("classic", "unknown"):
         return None
     # Whom the coordinator tells of a rebalance is a member, be it that no line shows how it became one.
-    heard = {one: last for one in timeline.participants.everybody if (last := _heard_in_vain(timeline, one))}
+    heard = {
+        participant: last
+        for participant in timeline.participants.everybody
+        if (last := _heard_in_vain(timeline, participant))
+    }
     if not heard:
         return None
     lines = sorted((e for last in heard.values() for e in last.notices), key=time_of)
@@ -201,8 +211,8 @@ def _heard_in_vain(timeline: Timeline, participant: Participant) -> RebalanceNot
     last = next(iter([*rebalance_notices(timeline, participant)][-1:]), None)
     if last is None or last.ended_by is not None:
         return None
-    gone = timeline.departures.of(participant).any_between(last.began_at, timeline.last)
-    return None if gone else last
+    departed = timeline.departures.of(participant).any_between(last.began_at, timeline.last)
+    return None if departed else last
 
 
 def _waits(timeline: Timeline, participant: Participant, since: int) -> Event | None:
@@ -215,16 +225,24 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
     """Each of them that none of the long barriers tells already."""
     if timeline.kind != "consumer":
         return
-    told = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
+    known_barriers = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
     for participant in timeline.participants.everybody:
-        for one in rebalance_notices(timeline, participant):
-            if not one.ended_with_a_join or one.lasted_ms <= allowed_ms(timeline) or not one.is_one_rebalance(timeline):
+        for notice in rebalance_notices(timeline, participant):
+            if (
+                not notice.ended_with_a_join
+                or notice.lasted_ms <= allowed_ms(timeline)
+                or not notice.is_one_rebalance(timeline)
+            ):
                 continue
-            if any(topics.kept_busy(participant, one.began_at, one.ended_at) for topics in vanished_topics(timeline)):
+            if any(
+                topics.kept_busy(participant, notice.began_at, notice.ended_at) for topics in vanished_topics(timeline)
+            ):
                 continue
-            known = covering(timeline.coverage.brokers, one.began_at, one.ended_at)
-            if not known and not any(begin <= one.ended_at and one.began_at <= end for begin, end in told):
-                yield one
+            known = covering(timeline.coverage.brokers, notice.began_at, notice.ended_at)
+            if not known and not any(
+                begin <= notice.ended_at and notice.began_at <= end for begin, end in known_barriers
+            ):
+                yield notice
 
 
 LONG = stated(
@@ -250,9 +268,11 @@ def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
     timeout shorter than the members need.
     """
     barriers = list(long_barriers(timeline))
-    told = {departure.id for barrier in barriers for departure in barrier.removed}
+    removed = {departure.id for barrier in barriers for departure in barrier.removed}
     missed = [
-        m for m in rebalance_timeouts(timeline) if len(m.found) > 1 or not told.issuperset(d.id for d in m.departures)
+        m
+        for m in rebalance_timeouts(timeline)
+        if len(m.found) > 1 or not removed.issuperset(d.id for d in m.departures)
     ]
     repeated = {r.id for m in missed for r in m.rebalances}
     barriers = [b for b in barriers if b.rebalance.id not in repeated]
@@ -295,7 +315,7 @@ def _who_tells(barrier: LongBarrier) -> dict[Sign, Answer]:
 
 def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> Hypothesis:
     """Members that the coordinator removed at the rebalance timeout, once or again and again."""
-    culprits, lines = each_culprit(missed.participants), [one.line for one in missed.found]
+    culprits, lines = each_culprit(missed.participants), [timeout.line for timeout in missed.found]
     opened = [e for r in missed.rebalances for e in r.events if isinstance(e, RebalanceStarted)]
     returns, timeout_ms = missed.returns(timeline), missed.timeout_ms(timeline)
     timeout_ms = None if timeout_ms is None else timeline.measured(timeout_ms)
@@ -327,7 +347,7 @@ def _timeouts_in_words(timeline: Timeline, missed: RebalanceTimeouts, who: str, 
         waits = "" if revoking else f": the others in the group had to wait for {them} until then"
         late = "giving up partitions" if revoking else "rejoining"
         return f"{who} {was} removed from the group for not {late} {timeout}{waits}."
-    lines = [one.line for one in missed.found]
+    lines = [found.line for found in missed.found]
     removed = counted(len(missed.departures), "member")
     back = "; they came back as new members" if missed.returns(timeline) else ""
     late = "give up partitions" if revoking else "rejoin"

@@ -57,9 +57,9 @@ def intruders(timeline: Timeline) -> Intruders | None:
         return _by_names(timeline)
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
     strange = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
-    told = [e for a in strange for e in (lines[a] or given.lines[a])[:2]]
-    told += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
-    return Intruders(tuple(strange), tuple(told), by_names_alone=False)
+    shown = [e for a in strange for e in (lines[a] or given.lines[a])[:2]]
+    shown += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
+    return Intruders(tuple(strange), tuple(shown), by_names_alone=False)
 
 
 def _surely_apart(family: list[Participant], asked: dict[Participant, frozenset[str]], given: GivenTopics) -> bool:
@@ -78,13 +78,13 @@ def _dealt_apart(timeline: Timeline, families: list[list[Participant]], given: G
     assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
     if timeline.mode != "eager" or "sticky" in assignor.lower():
         return False
-    told = [[e for a in family for e in given.lines.get(a, ())] for family in families]
-    if not all(told):
+    by_family = [[e for a in family for e in given.lines.get(a, ())] for family in families]
+    if not all(by_family):
         return False
-    since = max(_begun(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in told))
-    gone = timeline.departures.first(since)
-    until = gone.at if gone is not None else timeline.last + 1
-    return all(any(since <= time_of(e) < until and _doubles(e) for e in lines) for lines in told)
+    since = max(_begun(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in by_family))
+    departure = timeline.departures.first(since)
+    until = departure.at if departure is not None else timeline.last + 1
+    return all(any(since <= time_of(e) < until and _doubles(e) for e in lines) for lines in by_family)
 
 
 def _begun(timeline: Timeline, event: Event) -> int:

@@ -54,18 +54,18 @@ def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participan
 
 def _gave_no_reason(absence: Absence) -> bool:
     """Before 3.2 a coordinator does not say why a member left: it may have closed, or not have polled in time."""
-    told = absence.stop is not None or absence.start is not None or absence.participant.has_log
-    return not told and all(d.why == "left" for d in absence.departures)
+    logged = absence.stop is not None or absence.start is not None or absence.participant.has_log
+    return not logged and all(d.why == "left" for d in absence.departures)
 
 
 def _narrative(
     timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
 ) -> str:
     if alone:
-        went = counted_members(timeline, participants, one="One ")
+        went = counted_members(timeline, participants, single="One ")
         left = "closed and left" if left_without_client_log(timeline, group) else "shut down cleanly"
         return f"{went} {left}; the logs do not show whether it was the last."
-    went = counted_members(timeline, participants, one="")
+    went = counted_members(timeline, participants, single="")
     silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
     if left_without_client_log(timeline, group):
         logs = "its own log" if len(participants) == 1 else "their own logs"
@@ -75,8 +75,8 @@ def _narrative(
 
 def _gave_another_reason(absence: Absence) -> bool:
     """An administrator may remove members, with words of their own (KafkaAdminClient)."""
-    said = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
-    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in said)
+    reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
+    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in reasons)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

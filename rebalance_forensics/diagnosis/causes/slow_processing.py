@@ -33,12 +33,12 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     participant = absence.participant
     if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
         return None
-    gone = {d.member for d in absence.departures}
+    former_ids = {d.member for d in absence.departures}
     arrivals = timeline.arrivals.of(participant)
-    joined = min((a.at for a in arrivals if a.member in gone), default=timeline.first)
+    joined = min((a.at for a in arrivals if a.member in former_ids), default=timeline.first)
     since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
-    beside = (a for a in arrivals.between(since, absence.at) if a.member not in gone and a.start is None)
-    return next(beside, None)
+    newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
+    return next(newcomers, None)
 
 
 MANY = 3
@@ -47,25 +47,27 @@ MANY = 3
 
 def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     """Its poll timeout expired, or may have expired, once or again and again."""
-    beside = [a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None]
-    unclosed = len(beside) == len(slow.absences)
-    gone = [d for a in slow.absences for d in a.departures]
-    waited = waited_for(timeline, gone)
+    duplicates = [
+        a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
+    ]
+    unclosed = len(duplicates) == len(slow.absences)
+    losses = [d for a in slow.absences for d in a.departures]
+    waited = waited_for(timeline, losses)
     missing = is_missing(timeline, slow.absences) and not unclosed
     return about_absences(
         timeline,
         slow.absences,
         because=slow.lines,
-        circumstances=[*(e for a in beside for e in a.events[:1]), *(waited.lines if waited is not None else ())],
-        implies=[*missed_between(timeline, slow.absences), *beside],
-        answers=shown_by(slow) | _by_chance(waited, len(gone)),
+        circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
+        implies=[*missed_between(timeline, slow.absences), *duplicates],
+        answers=shown_by(slow) | _by_chance(waited, len(losses)),
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
         narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
             "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
         ),
         advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
-        onset=min(a.at for a in beside) if unclosed else None,
+        onset=min(a.at for a in duplicates) if unclosed else None,
     )
 
 

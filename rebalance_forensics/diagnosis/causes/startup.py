@@ -38,14 +38,14 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
     An empty group keeps the number of its last generation, so a later number alone shows neither.
     """
-    said = [e for r in touched(timeline, arrivals) for e in r.events]
-    follows = _follows_another(said) or _joins_a_later_epoch(timeline, arrivals)
+    events = [e for r in touched(timeline, arrivals) for e in r.events]
+    follows = _follows_another(events) or _joins_a_later_epoch(timeline, arrivals)
     follows = follows or _joins_in_its_place(timeline, arrivals)
     if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
         return True
     if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
         return True
-    return _nobody_else_in(timeline, arrivals, said) and _are_new(timeline, arrivals)
+    return _nobody_else_in(timeline, arrivals, events) and _are_new(timeline, arrivals)
 
 
 def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
@@ -60,16 +60,16 @@ def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     return any(given) or any(not isinstance(e, Subscribed) for e in begun)
 
 
-def _follows_another(said: Sequence[Event]) -> Event | None:
+def _follows_another(events: Sequence[Event]) -> Event | None:
     """The line by which the first generation of these is not the group's first; the coordinator's, where it is there.
 
     Clients before 2.4 do not log that they lead: one that joins alone does not show that somebody else is in.
     """
-    opened = next((e for e in said if isinstance(e, RebalanceStarted)), None)
+    opened = next((e for e in events if isinstance(e, RebalanceStarted)), None)
     if opened is not None:
         return opened if opened.generation else None
-    named = ((e.generation or 0, e) for e in said if isinstance(e, JoinSucceeded | AssignmentComputed))
-    number, first = min((one for one in named if one[0]), key=itemgetter(0), default=(0, None))
+    named = ((e.generation or 0, e) for e in events if isinstance(e, JoinSucceeded | AssignmentComputed))
+    number, first = min((numbered for numbered in named if numbered[0]), key=itemgetter(0), default=(0, None))
     return first if number > 1 else None
 
 
@@ -83,8 +83,10 @@ def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Eve
         later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
         return bumped if later else None
     came = {a.member for a in arrivals}
-    told = (e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came)
-    answered = min((e for e in told if e.epoch), key=lambda e: e.epoch or 0, default=None)
+    transitions = (
+        e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came
+    )
+    answered = min((e for e in transitions if e.epoch), key=lambda e: e.epoch or 0, default=None)
     return answered if answered is not None and (answered.epoch or 0) > 1 else None
 
 
@@ -97,8 +99,8 @@ def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Even
         return None
     if timeline.has_coordinator_log:
         return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
-    told = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
-    joins = [e for e in told if isinstance(e, JoinSucceeded)]
+    answers = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
+    joins = [e for e in answers if isinstance(e, JoinSucceeded)]
     assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
     return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
 
@@ -112,15 +114,17 @@ def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn
 def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """The coordinator says so as it takes in the first, or those who were in have been seen to go."""
     first = min(a.at for a in arrivals)
-    told = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
-    return told or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+    in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
+    return (
+        in_empty_state or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+    )
 
 
-def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], said: Sequence[Event]) -> bool:
+def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
     """The first generation with them has no other members, by the coordinator's count or the leader's list."""
-    created = [e for e in said if isinstance(e, GenerationStabilized)]
+    created = [e for e in events if isinstance(e, GenerationStabilized)]
     counts = [e.member_count for e in created if e.member_count is not None]
-    listed = [e for e in said if isinstance(e, AssignmentComputed)]
+    listed = [e for e in events if isinstance(e, AssignmentComputed)]
     number = next((e.generation for group in (created, listed) for e in group), None)
     counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
     return bool(counts) and max(counts) <= len(arrivals)

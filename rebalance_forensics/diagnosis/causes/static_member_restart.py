@@ -43,10 +43,10 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
     )
 
 
-def _shown_by(timeline: Timeline, group: Sequence[Return], told: Present) -> dict[Sign, Answer]:
+def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Sign, Answer]:
     replaced = any(isinstance(r.fact, StaticReturn) for r in group)
-    shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: told}
-    return shown | {FORMER_UNHEARD: told} if former_may_still_run(timeline, group) else shown
+    shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
+    return shown | {FORMER_UNHEARD: lines} if former_may_still_run(timeline, group) else shown
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -17,10 +17,12 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Whatever shows changed topics, or may be due to them; and members held up by topics that are gone."""
     vanished = vanished_topics(timeline)
-    changes = (c for c in topic_changes(timeline) if not any(one.is_all_of(c.topics, *c.began) for one in vanished))
+    changes = (
+        c for c in topic_changes(timeline) if not any(topic_set.is_all_of(c.topics, *c.began) for topic_set in vanished)
+    )
     yield from (topics.about_topic_change(timeline, change) for change in changes)
-    yield from (topics.about_deleted_source_topics(timeline, gone) for gone in deleted_source_topics(timeline))
-    yield from (topics.about_vanished_topics(timeline, one) for one in vanished)
+    yield from (topics.about_deleted_source_topics(timeline, deleted) for deleted in deleted_source_topics(timeline))
+    yield from (topics.about_vanished_topics(timeline, topic_set) for topic_set in vanished)
 
 
 CAUSE = Cause(

@@ -52,11 +52,11 @@ def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
 def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
     if len(run) >= MOVES:
         numbers, first = {g.generation for _, g in run}, run[0][0].generation
-        told = timeline.of(AssignmentReceived, AssignmentComputed)
+        assignments = timeline.of(AssignmentReceived, AssignmentComputed)
         yield LeaderMoves(
             len(run),
             tuple(r for r in timeline.rebalances if r.generation in numbers),
-            tuple(e for e in told if getattr(e, "generation", None) in numbers | {first}),
+            tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first}),
             counted=not all(_same_members(*move) for move in run),
         )
 
@@ -83,8 +83,8 @@ def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> 
 
 
 def _counts(timeline: Timeline) -> dict[int, int]:
-    told = timeline.of(AssignmentReceived)
-    return {e.generation: e.member_count for e in told if e.member_count is not None}
+    received = timeline.of(AssignmentReceived)
+    return {e.generation: e.member_count for e in received if e.member_count is not None}
 
 
 def _members(generation: Generation) -> frozenset[str | None]:
@@ -107,17 +107,17 @@ LEADER_MOVED_AMONG_AS_MANY = stated(
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At least three moves in a row of the leadership between the same members."""
     for moves in leader_moves(timeline):
-        told = moves.lines
-        if told:
+        lines = moves.lines
+        if lines:
             yield Hypothesis(
-                because=told,
+                because=lines,
                 culprits=(the_group(timeline),),
-                answers={LEADER_MOVED_AMONG_AS_MANY if moves.counted else LEADER_MOVED: Present(told)},
+                answers={LEADER_MOVED_AMONG_AS_MANY if moves.counted else LEADER_MOVED: Present(lines)},
                 severity="warning",
                 explains=moves.rebalances,
                 narrative=f"The leader changed in {moves.count} rebalances in a row although "
                 f"{'there were as many members each time' if moves.counted else 'no member joined or left'}.",
-                advice=keep_the_leader(moves.count, told, static=all(m.instance_ids for m in timeline.members())),
+                advice=keep_the_leader(moves.count, lines, static=all(m.instance_ids for m in timeline.members())),
             )
 
 

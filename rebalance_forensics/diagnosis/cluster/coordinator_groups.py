@@ -34,7 +34,7 @@ class Homes(Struct, frozen=True):
         if len(homes) < len(groups):
             return ""
         numbers = sorted({partition for partition, _ in homes})
-        by_name = "" if all(told for _, told in homes) else ", by the hash of their names over 50 partitions"
+        by_name = "" if all(is_logged for _, is_logged in homes) else ", by the hash of their names over 50 partitions"
         shown = ", ".join(map(str, numbers[:NAMES_TOLD])) + (" …" if len(numbers) > NAMES_TOLD else "")
         what = "partition" if len(numbers) == 1 else "partitions"
         return f" They live in {what} {shown} of __consumer_offsets{by_name}."
@@ -61,10 +61,10 @@ def homes_of(histories: Sequence[GroupOutline]) -> Homes:
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]] = defaultdict(list)
     changed = {h.cluster for h in histories if h.offsets_partition not in (None, offsets_partition(h.group))}
     for history in histories:
-        told = history.offsets_partition
-        if told is not None or history.cluster not in changed:
-            home = told if told is not None else offsets_partition(history.group)
-            partitions[history.cluster, history.group] = home, told is not None
+        logged = history.offsets_partition
+        if logged is not None or history.cluster not in changed:
+            home = logged if logged is not None else offsets_partition(history.group)
+            partitions[history.cluster, history.group] = home, logged is not None
             tenants[history.cluster, home].append(history.group)
         for term in history.coordinators:
             terms[history.cluster, term.broker].append((history.group, term))

@@ -49,10 +49,10 @@ class _Together(Struct, frozen=True):
 def relations_among(cases: Sequence[CaseOutline]) -> Relations:
     """How the incidents of each group are related to those of others."""
     # Lines without times of two groups have no order among each other: nothing shows that they fell together.
-    seen = [one for case in cases for one in case.incidents if is_timed(one.started_at)]
+    seen = [incident for case in cases for incident in case.incidents if is_timed(incident.started_at)]
     relations: dict[str, list[Relation]] = defaultdict(list)
     for together in _all_together([case.history for case in cases], seen):
-        ids = [one.id for one in together.seen]
+        ids = [incident.id for incident in together.seen]
         for own in ids:
             others = tuple(other for other in ids[: MOST_IDS + 1] if other != own)[:MOST_IDS]
             relations[own].append(Relation(kind=together.kind, ids=others, groups=_groups(together), why=together.why))
@@ -61,7 +61,7 @@ def relations_among(cases: Sequence[CaseOutline]) -> Relations:
 
 def related(case: GroupCase, relations: Relations) -> GroupCase:
     """The case with what its incidents have to do with those of other groups."""
-    return replace(case, incidents=tuple(with_relations(one, relations) for one in case.incidents))
+    return replace(case, incidents=tuple(with_relations(incident, relations) for incident in case.incidents))
 
 
 def with_relations(incident: Incident, relations: Relations) -> Incident:
@@ -70,15 +70,15 @@ def with_relations(incident: Incident, relations: Relations) -> Incident:
 
 
 def _groups(together: _Together) -> int:
-    return len({one.group for one in together.seen})
+    return len({incident.group for incident in together.seen})
 
 
-def _causes(one: Headline) -> frozenset[str]:
-    return frozenset(cause.cause for cause in one.root_causes)
+def _causes(incident: Headline) -> frozenset[str]:
+    return frozenset(cause.cause for cause in incident.root_causes)
 
 
-def _culprits(one: Headline, *kinds: str) -> Iterator[str]:
-    return (c.name for cause in one.root_causes for c in cause.culprits if c.kind in kinds)
+def _culprits(incident: Headline, *kinds: str) -> Iterator[str]:
+    return (c.name for cause in incident.root_causes for c in cause.culprits if c.kind in kinds)
 
 
 def _all_together(histories: Sequence[GroupOutline], seen: Sequence[Headline]) -> Iterator[_Together]:
@@ -92,13 +92,13 @@ def _all_together(histories: Sequence[GroupOutline], seen: Sequence[Headline]) -
 
 def _one_broker(homes: Homes, seen: Iterable[Headline]) -> Iterator[_Together]:
     by_broker: dict[Place, list[Headline]] = defaultdict(list)
-    for one in seen:
-        if _causes(one) & BROKERS_FAULT:
-            for broker in dict.fromkeys(_culprits(one, "broker")):
-                by_broker[one.cluster, broker].append(one)
-    for (cluster, broker), mine in sorted(by_broker.items()):
-        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
-            causes = frozenset.union(*(_causes(one) for one in run)) & BROKERS_FAULT
+    for incident in seen:
+        if _causes(incident) & BROKERS_FAULT:
+            for broker in dict.fromkeys(_culprits(incident, "broker")):
+                by_broker[incident.cluster, broker].append(incident)
+    for (cluster, broker), incidents in sorted(by_broker.items()):
+        for run in _of_several_groups(incidents, ONE_REBALANCE_MS):
+            causes = frozenset.union(*(_causes(incident) for incident in run)) & BROKERS_FAULT
             verb = _LOST[min(causes)] if len(causes) == 1 else "were disturbed by the same broker"
             groups = _names(run)
             why = f"{len(groups)} groups {verb}, {broker}, within {_span(run)}: {_some(groups)}."
@@ -108,29 +108,29 @@ def _one_broker(homes: Homes, seen: Iterable[Headline]) -> Iterator[_Together]:
 
 def _one_host(whereabouts: Whereabouts, seen: Iterable[Headline]) -> Iterator[_Together]:
     by_host: dict[Place, list[Headline]] = defaultdict(list)
-    for one in seen:
-        if one.severity != "info" and _causes(one) & HOSTS_FAULT:
-            names = _culprits(one, "client", "instance", "worker", "thread", "host")
-            for host in whereabouts.hosts_of(one.cluster, one.group, names):
-                by_host[one.cluster, host].append(one)
-    for (_, host), mine in sorted(by_host.items()):
-        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
+    for incident in seen:
+        if incident.severity != "info" and _causes(incident) & HOSTS_FAULT:
+            names = _culprits(incident, "client", "instance", "worker", "thread", "host")
+            for host in whereabouts.hosts_of(incident.cluster, incident.group, names):
+                by_host[incident.cluster, host].append(incident)
+    for (_, host), incidents in sorted(by_host.items()):
+        for run in _of_several_groups(incidents, ONE_REBALANCE_MS):
             groups = _names(run)
-            told = _some([f"{one.group} ({one.root_causes[0].cause})" for one in run])
-            why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {told}."
+            listed = _some([f"{incident.group} ({incident.root_causes[0].cause})" for incident in run])
+            why = f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {listed}."
             yield _Together("host", tuple(run), f"{why} They share the host, or a process on it.")
 
 
 def _one_topic(seen: Iterable[Headline]) -> Iterator[_Together]:
     by_topic: dict[Place, list[Headline]] = defaultdict(list)
-    for one in seen:
-        if "topic-metadata-change" in _causes(one):
-            for topic in dict.fromkeys(_culprits(one, "topic")):
-                by_topic[one.cluster, topic].append(one)
+    for incident in seen:
+        if "topic-metadata-change" in _causes(incident):
+            for topic in dict.fromkeys(_culprits(incident, "topic")):
+                by_topic[incident.cluster, topic].append(incident)
     topics: dict[tuple[str, ...], tuple[list[Headline], list[str]]] = {}
-    for (_, topic), mine in sorted(by_topic.items()):
-        for run in _of_several_groups(mine, METADATA_AGE_MS):
-            topics.setdefault(tuple(one.id for one in run), (run, []))[1].append(topic)
+    for (_, topic), incidents in sorted(by_topic.items()):
+        for run in _of_several_groups(incidents, METADATA_AGE_MS):
+            topics.setdefault(tuple(incident.id for incident in run), (run, []))[1].append(topic)
     for run_of, names in topics.values():
         groups = _names(run_of)
         what = f"topic{'s' if len(names) > 1 else ''} {_some(names)}"
@@ -140,24 +140,24 @@ def _one_topic(seen: Iterable[Headline]) -> Iterator[_Together]:
 
 def _one_deployment(seen: Iterable[Headline]) -> Iterator[_Together]:
     by_cluster: dict[str, list[Headline]] = defaultdict(list)
-    for one in seen:
-        if _causes(one) & DEPLOYMENT:
-            by_cluster[one.cluster].append(one)
-    for _, mine in sorted(by_cluster.items()):
-        for run in _of_several_groups(mine, ONE_REBALANCE_MS):
+    for incident in seen:
+        if _causes(incident) & DEPLOYMENT:
+            by_cluster[incident.cluster].append(incident)
+    for _, incidents in sorted(by_cluster.items()):
+        for run in _of_several_groups(incidents, ONE_REBALANCE_MS):
             groups = _names(run)
             why = f"The members of {len(groups)} groups were restarted one after another at the same time: "
             yield _Together("deployment", tuple(run), f"{why}{_some(groups)}. It looks like one deployment.")
 
 
-def _of_several_groups(mine: Iterable[Headline], gap_ms: int) -> Iterator[list[Headline]]:
-    for run in runs(mine, lambda one: one.started_at, gap_ms):
-        if len({one.group for one in run}) > 1:
-            yield sorted(run, key=lambda one: (one.started_at, one.group, one.id))
+def _of_several_groups(incidents: Iterable[Headline], gap_ms: int) -> Iterator[list[Headline]]:
+    for run in runs(incidents, lambda incident: incident.started_at, gap_ms):
+        if len({incident.group for incident in run}) > 1:
+            yield sorted(run, key=lambda incident: (incident.started_at, incident.group, incident.id))
 
 
 def _names(run: Iterable[Headline]) -> list[str]:
-    return list(dict.fromkeys(one.group for one in run))
+    return list(dict.fromkeys(incident.group for incident in run))
 
 
 def _span(run: Sequence[Headline]) -> str:

@@ -29,11 +29,11 @@ def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
     hosts: dict[tuple[str, str, str], str] = {}
     of_cluster: dict[str, set[str]] = defaultdict(set)
     for history in histories:
-        for one in history.identities:
-            host = (one.host or "").rpartition("/")[2]
+        for identity in history.identities:
+            host = (identity.host or "").rpartition("/")[2]
             if not host or host in LOOPBACK:
                 continue
             of_cluster[history.cluster].add(host)
-            for name in {one.name, one.client_id, one.instance_id, one.host} - {None}:
+            for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
                 hosts[history.cluster, history.group, name or ""] = host
     return Whereabouts({key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1})

@@ -27,121 +27,121 @@ class Outcome:
     """Those for the same facts that a sign rules out."""
 
 
-def contest(weighed: Iterable[Weighed], implies: Brings) -> Outcome:
+def contest(hypotheses: Iterable[Weighed], implies: Brings) -> Outcome:
     """Let the hypotheses compete for the facts, the best first, none before those it may follow from."""
-    every = sorted(weighed, key=_best_first)
+    every = sorted(hypotheses, key=_best_first)
     # At less than even odds against chance a hypothesis does not stand by itself; it may still be a rival.
     possible = [w for w in every if w.contradiction is None and w.odds >= 0]
     outcome = Outcome()
-    for one in _in_turn(possible, implies):
-        _decide(one, outcome, implies)
-    for one in every:
-        if one.contradiction is not None or one.odds < 0:
-            beside = outcome.contradicted if one.contradiction is not None else outcome.rivals
-            for winner in _winners(one, outcome):
-                if winner.cause != one.cause and one.cause not in implies[winner.cause]:
-                    beside[winner].append(one)
+    for weighed in _in_turn(possible, implies):
+        _decide(weighed, outcome, implies)
+    for weighed in every:
+        if weighed.contradiction is not None or weighed.odds < 0:
+            losers = outcome.contradicted if weighed.contradiction is not None else outcome.rivals
+            for winner in _winners(weighed, outcome):
+                if winner.cause != weighed.cause and weighed.cause not in implies[winner.cause]:
+                    losers[winner].append(weighed)
     return outcome
 
 
-def _best_first(one: Weighed) -> tuple[object, ...]:
-    hypothesis = one.hypothesis
+def _best_first(weighed: Weighed) -> tuple[object, ...]:
+    hypothesis = weighed.hypothesis
     names = tuple([culprit.name for culprit in hypothesis.culprits])
-    return -one.odds, -len(hypothesis.explains), hypothesis.started_at(), one.cause, names
+    return -weighed.odds, -len(hypothesis.explains), hypothesis.started_at(), weighed.cause, names
 
 
 def _in_turn(possible: Sequence[Weighed], implies: Brings) -> Iterator[Weighed]:
     """The best first; a hypothesis that may be the consequence of another waits for it."""
     accounting: dict[str, list[Weighed]] = defaultdict(list)
-    for one in possible:
-        for fact in one.hypothesis.accounts_for:
-            accounting[fact.id].append(one)
+    for weighed in possible:
+        for fact in weighed.hypothesis.accounts_for:
+            accounting[fact.id].append(weighed)
     done: set[int] = set()
-    for one in possible:
-        yield from _with_what_brings_it(one, accounting, implies, done)
+    for weighed in possible:
+        yield from _with_what_brings_it(weighed, accounting, implies, done)
 
 
 def _with_what_brings_it(
-    one: Weighed, accounting: Mapping[str, Sequence[Weighed]], implies: Brings, done: set[int]
+    weighed: Weighed, accounting: Mapping[str, Sequence[Weighed]], implies: Brings, done: set[int]
 ) -> Iterator[Weighed]:
     """A hypothesis behind those that it may follow from, unless its turn was before."""
-    if id(one) in done:
+    if id(weighed) in done:
         return
-    done.add(id(one))
-    cause, odds = one.cause, min(one.odds, WEAK)  # a bare guess does not take in what the lines say clearly
+    done.add(id(weighed))
+    cause, odds = weighed.cause, min(weighed.odds, WEAK)  # a bare guess does not take in what the lines say clearly
     deeper: dict[int, Weighed] = {}
-    for fact in _core(one):
+    for fact in _core(weighed):
         for other in accounting[fact.id]:
             if cause in implies[other.cause] and other.odds >= odds:
                 deeper[id(other)] = other
     for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
         yield from _with_what_brings_it(other, accounting, implies, done)
-    yield one
+    yield weighed
 
 
-def _core(one: Weighed) -> tuple[Fact, ...]:
-    return one.hypothesis.explains or one.hypothesis.implies
+def _core(weighed: Weighed) -> tuple[Fact, ...]:
+    return weighed.hypothesis.explains or weighed.hypothesis.implies
 
 
-def _decide(one: Weighed, outcome: Outcome, implies: Brings) -> None:
-    core = _core(one)
-    beside = _stands_beside(one, outcome, implies)
-    if core and all(fact.id in outcome.explains for fact in core) and not beside:
-        winners = _winners(one, outcome)
-        if not any(one.cause == w.cause or one.cause in implies[w.cause] for w in winners):
+def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
+    core = _core(weighed)
+    separate = _stands_beside(weighed, outcome, implies)
+    if core and all(fact.id in outcome.explains for fact in core) and not separate:
+        winners = _winners(weighed, outcome)
+        if not any(weighed.cause == w.cause or weighed.cause in implies[w.cause] for w in winners):
             for winner in winners:
-                outcome.rivals[winner].append(one)
+                outcome.rivals[winner].append(weighed)
         return
-    deeper = _follows_from(one, outcome, implies)
-    if beside:
-        outcome.explains |= {fact.id: deeper or one for fact in one.hypothesis.explains}
-    for fact in one.hypothesis.accounts_for:
-        outcome.explains.setdefault(fact.id, deeper or one)
+    deeper = _follows_from(weighed, outcome, implies)
+    if separate:
+        outcome.explains |= {fact.id: deeper or weighed for fact in weighed.hypothesis.explains}
+    for fact in weighed.hypothesis.accounts_for:
+        outcome.explains.setdefault(fact.id, deeper or weighed)
     if deeper is None:
-        outcome.standing.append(one)
+        outcome.standing.append(weighed)
 
 
-def _stands_beside(one: Weighed, outcome: Outcome, implies: Brings) -> bool:
+def _stands_beside(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
     """Whether it is a fault in rebalances that something else began, and does not follow from that.
 
     What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
     member let the others wait. Beside another fault only clear words say so.
     """
-    if one.hypothesis.severity == "info" or one.odds <= 0 or not one.hypothesis.explains:
+    if weighed.hypothesis.severity == "info" or weighed.odds <= 0 or not weighed.hypothesis.explains:
         return False
-    return all(_only_brought(fact, one, outcome, implies) for fact in one.hypothesis.explains)
+    return all(_only_brought(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)
 
 
-def _only_brought(fact: Fact, one: Weighed, outcome: Outcome, implies: Brings) -> bool:
+def _only_brought(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
     """Whether this is a rebalance that what explains it only brought along, and explains other facts."""
     winner = outcome.explains.get(fact.id)
-    if winner is None or not isinstance(fact, Rebalance) or one.cause in implies[winner.cause]:
+    if winner is None or not isinstance(fact, Rebalance) or weighed.cause in implies[winner.cause]:
         return False
     explained = {other.id for other in winner.hypothesis.explains}
     if not explained or fact.id in explained:
         return False
-    return winner.hypothesis.severity == "info" or one.odds >= DECISIVE
+    return winner.hypothesis.severity == "info" or weighed.odds >= DECISIVE
 
 
-def _follows_from(one: Weighed, outcome: Outcome, implies: Brings) -> Weighed | None:
+def _follows_from(weighed: Weighed, outcome: Outcome, implies: Brings) -> Weighed | None:
     """The hypothesis about the same culprits that brings this one about and explains most of its facts.
 
     The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
     """
-    core = _core(one)
-    bringing = [w for f in core if (w := outcome.explains.get(f.id)) and one.cause in implies[w.cause]]
+    core = _core(weighed)
+    bringing = [w for f in core if (w := outcome.explains.get(f.id)) and weighed.cause in implies[w.cause]]
     if not bringing:
         return None
     found = Counter(bringing)
     blamed = {c.name for w in found for c in w.hypothesis.culprits}
-    if 2 * found.total() <= len(core) or not {c.name for c in one.hypothesis.culprits} <= blamed:
+    if 2 * found.total() <= len(core) or not {c.name for c in weighed.hypothesis.culprits} <= blamed:
         return None
     return found.most_common(1)[0][0]
 
 
-def _winners(one: Weighed, outcome: Outcome) -> list[Weighed]:
+def _winners(weighed: Weighed, outcome: Outcome) -> list[Weighed]:
     """Those that explain its facts, each once."""
-    found = {id(w): w for fact in _core(one) if (w := outcome.explains.get(fact.id)) is not None}
+    found = {id(w): w for fact in _core(weighed) if (w := outcome.explains.get(fact.id)) is not None}
     return list(found.values())
 
 

@@ -39,17 +39,19 @@ def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tup
     if len(findings) > 1:
         best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
     others: dict[str, list[Weighed]] = defaultdict(list)
-    for one in findings:
-        for rival in outcome.rivals.get(one, ()):
+    for weighed in findings:
+        for rival in outcome.rivals.get(weighed, ()):
             others[rival.cause].append(rival)
     if not others:
         return _limited(best, confidences((best.odds,))[0]), ()
     ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))
-    sure, *less = confidences((best.odds, *[max([w.odds for w in told]) for _, told in ordered]))
+    sure, *less = confidences((best.odds, *[max([w.odds for w in candidates]) for _, candidates in ordered]))
     sure = _limited(best, sure)
     found = (
-        Rival(cause, min(confidence, sure), tuple(sorted(told, key=lambda w: (-w.odds, w.hypothesis.started_at()))))
-        for (cause, told), confidence in zip(ordered, less, strict=True)
+        Rival(
+            cause, min(confidence, sure), tuple(sorted(candidates, key=lambda w: (-w.odds, w.hypothesis.started_at())))
+        )
+        for (cause, candidates), confidence in zip(ordered, less, strict=True)
     )
     return sure, tuple(rival for rival in found if rival.confidence >= LEAST_SHOWN)
 
@@ -67,35 +69,35 @@ def ruled_out(
     possible: Iterable[str],
 ) -> tuple[RuledOut, ...]:
     """The causes that a line contradicts, or that a log at hand would have shown."""
-    mine = findings[0].cause
-    asked = {w.cause for one in findings for w in outcome.contradicted.get(one, ())}
-    asked |= set(causes[mine].lookalikes) if mine in causes else set()
+    verdict = findings[0].cause
+    asked = {w.cause for weighed in findings for w in outcome.contradicted.get(weighed, ())}
+    asked |= set(causes[verdict].lookalikes) if verdict in causes else set()
     found = []
-    for name in sorted(asked - {mine, *possible}):
+    for name in sorted(asked - {verdict, *possible}):
         against = _contradiction(timeline, causes[name], name, findings[0], outcome)
         others = findings[1:MOST_ASKED]
-        if against and all(_contradiction(timeline, causes[name], name, one, outcome) for one in others):
+        if against and all(_contradiction(timeline, causes[name], name, weighed, outcome) for weighed in others):
             found.append(_ruled_out(name, against))
     return tuple(found)
 
 
 def _contradiction(
-    timeline: Timeline, cause: Cause, name: str, one: Weighed, outcome: Outcome
+    timeline: Timeline, cause: Cause, name: str, verdict: Weighed, outcome: Outcome
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
     against: Iterator[tuple[Row, Answer]] | None = None
-    for other in outcome.contradicted.get(one, ()):
+    for other in outcome.contradicted.get(verdict, ()):
         if other.cause == name:
             against = _against(other)
             break
-    for told in contradictions(timeline, cause, one.subject) if against is None else against:
-        if _is_shown(told[1]):
-            return told
+    for refutation in contradictions(timeline, cause, verdict.subject) if against is None else against:
+        if _is_shown(refutation[1]):
+            return refutation
     return None
 
 
-def _against(one: Weighed) -> Iterator[tuple[Row, Answer]]:
-    return ((row, answer) for row, answer in one.answers if worth(row, answer) <= -DECISIVE)
+def _against(weighed: Weighed) -> Iterator[tuple[Row, Answer]]:
+    return ((row, answer) for row, answer in weighed.answers if worth(row, answer) <= -DECISIVE)
 
 
 def _is_shown(answer: Answer) -> bool:
@@ -120,9 +122,9 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
     """Every sign that was asked for, with what it adds to each hypothesis."""
     rows: list[tuple[Row, Answer, dict[str, int]]] = []
     known: dict[tuple[Sign, type[Answer]], dict[str, int]] = {}
-    for one in (verdict, *[rival.weighed[0] for rival in rivals], *losers):
-        cause = one.cause
-        for row, answer in one.answers:
+    for weighed in (verdict, *[rival.weighed[0] for rival in rivals], *losers):
+        cause = weighed.cause
+        for row, answer in weighed.answers:
             sign, kind = row.sign, type(answer)
             weighs = known.get((sign, kind))
             if weighs is None:
@@ -140,12 +142,12 @@ def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> 
     kind, sign = type(answer), row.sign
     if type(answer) is Unobservable:
         return _bare_row(sign.id, sign.present, "unobservable", weighs)
-    says, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
+    sentence, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
     if not lines and not searched:
-        return _bare_row(sign.id, says, _KINDS[kind], weighs)
+        return _bare_row(sign.id, sentence, _KINDS[kind], weighs)
     return SignRow(
         sign=sign.id,
-        says=says,
+        says=sentence,
         answer=_KINDS[kind],
         weighs=weighs,
         evidence=tuple([evidence_of(e) for e in lines[:MOST_LINES]]),
@@ -154,9 +156,9 @@ def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> 
 
 
 @lru_cache(maxsize=1 << 12)
-def _bare_row(sign: str, says: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
+def _bare_row(sign: str, sentence: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
     """A row without a line or a log of its own, held once: a busy cluster has a million, of a few hundred kinds."""
-    return SignRow(sign=sign, says=says, answer=answer, weighs=weighs)
+    return SignRow(sign=sign, says=sentence, answer=answer, weighs=weighs)
 
 
 def _says(row: Row, answer: Answer) -> str:

@@ -39,7 +39,7 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
         if cause.evidence_types and not timeline.shows_any(cause.evidence_types):
             continue
         try:
-            found += [weighed(timeline, name, cause, one) for one in cause.propose(timeline)]
+            found += [weighed(timeline, name, cause, hypothesis) for hypothesis in cause.propose(timeline)]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
             broken[name] = defects.describe(error)
     return found, broken

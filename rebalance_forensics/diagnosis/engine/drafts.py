@@ -24,44 +24,46 @@ class Draft:
     struck_at: int | None = None
     """When it last hit somebody, where one blow may hit several."""
 
-    def add(self, one: Weighed) -> None:
+    def add(self, weighed: Weighed) -> None:
         """Take in one more."""
-        self.started_at = min(self.started_at, one.hypothesis.started_at())
-        self.last_at = max(self.last_at, one.hypothesis.last_at())
-        self.names |= names_of(one)
-        self.struck_at = one.hypothesis.struck_at
-        self.findings.append(one)
+        self.started_at = min(self.started_at, weighed.hypothesis.started_at())
+        self.last_at = max(self.last_at, weighed.hypothesis.last_at())
+        self.names |= names_of(weighed)
+        self.struck_at = weighed.hypothesis.struck_at
+        self.findings.append(weighed)
 
 
-def names_of(one: Weighed) -> set[str]:
+def names_of(weighed: Weighed) -> set[str]:
     """Everybody a hypothesis blames."""
-    return {c.name for c in one.hypothesis.culprits}
+    return {c.name for c in weighed.hypothesis.culprits}
 
 
-def _one_blow(draft: Draft, one: Weighed) -> bool:
+def _one_blow(draft: Draft, weighed: Weighed) -> bool:
     """Members that the same thing befalls within seconds have one cause in common, though each is blamed."""
-    if draft.struck_at is None or one.hypothesis.struck_at is None:
+    if draft.struck_at is None or weighed.hypothesis.struck_at is None:
         return False
-    return abs(one.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
+    return abs(weighed.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
 
 
-def _belongs(draft: Draft, one: Weighed, names: set[str]) -> bool:
+def _belongs(draft: Draft, weighed: Weighed, names: set[str]) -> bool:
     """Whether it happened to somebody of the draft, or both blame nobody, or one blow hit all."""
-    return not draft.names.isdisjoint(names) or not (names or draft.names) or _one_blow(draft, one)
+    return not draft.names.isdisjoint(names) or not (names or draft.names) or _one_blow(draft, weighed)
 
 
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     """What comes back to the same culprit before the group was quiet for so long is one draft."""
     drafts: list[Draft] = []
     recent: dict[str, list[Draft]] = {}
-    for one in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
-        at, names = one.hypothesis.started_at(), names_of(one)
-        alike = recent[one.cause] = [d for d in recent.get(one.cause, ()) if at - d.last_at <= quiet]
-        draft = next((d for d in alike if _belongs(d, one, names)), None) if alike else None
+    for weighed in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
+        at, names = weighed.hypothesis.started_at(), names_of(weighed)
+        alike = recent[weighed.cause] = [d for d in recent.get(weighed.cause, ()) if at - d.last_at <= quiet]
+        draft = next((d for d in alike if _belongs(d, weighed, names)), None) if alike else None
         if draft is None:
-            draft = Draft(one.cause, at, one.hypothesis.last_at(), names, [one], one.hypothesis.struck_at)
+            draft = Draft(
+                weighed.cause, at, weighed.hypothesis.last_at(), names, [weighed], weighed.hypothesis.struck_at
+            )
             drafts.append(draft)
             alike.append(draft)
         else:
-            draft.add(one)
+            draft.add(weighed)
     return drafts

@@ -26,15 +26,15 @@ def member_impact_of(
     timeline: Timeline, started: int, rebalances: Sequence[Rebalance], spans: Sequence[MemberSpan]
 ) -> MemberImpact | None:
     """The cost of an incident by its members' spans and its rebalances; None where the coordinator told of neither."""
-    told = member_time_of(timeline)
+    member_time = member_time_of(timeline)
     by_member: dict[str, int] = defaultdict(int)
     for span in spans:
-        by_member[span.member] += _until_member_impact(span.ended_at, told) - span.started_at
+        by_member[span.member] += _until_member_impact(span.ended_at, member_time) - span.started_at
     earliest = started
     for span in spans:
         earliest = min(earliest, span.started_at)
-    size = told.size_before(earliest)
-    at_least, at_most = _stopped_member_impact(timeline, told, {r.id for r in rebalances}, spans, size)
+    size = member_time.size_before(earliest)
+    at_least, at_most = _stopped_member_impact(timeline, member_time, {r.id for r in rebalances}, spans, size)
     lost = {member: ms for member, ms in by_member.items() if ms > SHORTEST_UNREAD_MS}
     if not lost and not at_most and not at_least:
         return None
@@ -50,36 +50,40 @@ def member_impact_of(
 
 
 def _stopped_member_impact(
-    timeline: Timeline, told: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
+    timeline: Timeline, member_time: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
 ) -> tuple[int | None, int | None]:
     """For how long, at least and at most, nobody read anything: only eager members all stop for a rebalance."""
     if size is None or timeline.mode == "server-side":
         return None, None
-    mine = [told.none_in_force[one] for one in sorted(begun) if one in told.none_in_force]
-    ends = [(one, _until_member_impact(one.ended_at, told)) for one in spans]
-    surely_gone = _all_gone([(one.missed_at, end) for one, end in ends], told)
-    gone = _all_gone([(min(one.started_at, one.from_earliest or one.started_at), end) for one, end in ends], told)
-    joined = [
-        (max(one.started_at, one.all_stopped_at), _until_member_impact(one.ended_at, told))
-        for one in mine
-        if one.all_stopped_at is not None and timeline.mode == "eager"
+    without_assignment = [
+        member_time.none_in_force[span] for span in sorted(begun) if span in member_time.none_in_force
     ]
-    held = [(one.started_at, _until_member_impact(one.ended_at, told)) for one in mine]
+    ends = [(span, _until_member_impact(span.ended_at, member_time)) for span in spans]
+    surely_gone = _all_gone([(span.missed_at, end) for span, end in ends], member_time)
+    possibly_absent = _all_gone(
+        [(min(span.started_at, span.from_earliest or span.started_at), end) for span, end in ends], member_time
+    )
+    joined = [
+        (max(span.started_at, span.all_stopped_at), _until_member_impact(span.ended_at, member_time))
+        for span in without_assignment
+        if span.all_stopped_at is not None and timeline.mode == "eager"
+    ]
+    unassigned = [(span.started_at, _until_member_impact(span.ended_at, member_time)) for span in without_assignment]
     # All of them may have been gone for longer than the logs show.
-    unbounded = bool(spans) and any(one.at_least for one in spans) and len({one.member for one in spans}) >= size
-    at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*gone, *held])
+    unbounded = bool(spans) and any(span.at_least for span in spans) and len({span.member for span in spans}) >= size
+    at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*possibly_absent, *unassigned])
     return _covered([*surely_gone, *joined]) or None, at_most
 
 
-def _all_gone(absences: Iterable[Stretch], told: MemberTime) -> list[Stretch]:
+def _all_gone(absences: Iterable[Stretch], member_time: MemberTime) -> list[Stretch]:
     """When every member that an assignment was for was gone at once; each is gone once at a time."""
     marks = sorted([mark for begin, end in absences for mark in ((begin, 1), (end, -1))])
     found: list[Stretch] = []
-    gone = 0
+    absent = 0
     for (at, step), (until, _) in pairwise(marks):
-        gone += step
-        if gone > 0 and at < until:
-            found += told.with_at_most(gone, at, until)
+        absent += step
+        if absent > 0 and at < until:
+            found += member_time.with_at_most(absent, at, until)
     return found
 
 
@@ -94,8 +98,8 @@ def _covered(stretches: Iterable[Stretch]) -> int:
     return covered
 
 
-def _until_member_impact(end: int | None, told: MemberTime) -> int:
-    return told.until if end is None else end
+def _until_member_impact(end: int | None, member_time: MemberTime) -> int:
+    return member_time.until if end is None else end
 
 
 def impact_of(
@@ -124,9 +128,9 @@ def _impact_of(
 ) -> Impact:
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
-    told = bool(pauses) or bool(timeline.cached(_telling_of_pauses).places_touching(started, until))
-    members = len({p.client_id or p.member_id for p in pauses}) if told else None
-    partitions = len({x for p in pauses for x in p.partitions}) if told else None
+    logged = bool(pauses) or bool(timeline.cached(_telling_of_pauses).places_touching(started, until))
+    members = len({p.client_id or p.member_id for p in pauses}) if logged else None
+    partitions = len({x for p in pauses for x in p.partitions}) if logged else None
     if not is_timed(started):
         return Impact(members=members, partitions=partitions, rebalances=len(rebalances))
     owners = ownership_of(timeline)
@@ -135,7 +139,7 @@ def _impact_of(
         by_partition[span.partition] += _until(span, owners) - span.started_at
     step = max([p.step_ms for p in pauses if p.is_blurred], default=0)
     paused_ms = sum([(p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses])
-    pause_ms = _told(paused_ms, step) if told else None
+    pause_ms = _told(paused_ms, step) if logged else None
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     longest_ms = by_partition[longest] if longest is not None else 0
     if longest_ms < step or not _is_known(owners, started, until, by_partition):
@@ -194,7 +198,12 @@ def _stopped(
 
 def _telling_of_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
     """The clients' logs that would show a pause: only the member says that it gave partitions up."""
-    logs = (log for one in timeline.participants.everybody for log in timeline.coverage.of(one) if log.detailed)
+    logs = (
+        log
+        for participant in timeline.participants.everybody
+        for log in timeline.coverage.of(participant)
+        if log.detailed
+    )
     return IntervalIndex(logs, attrgetter("begin"), attrgetter("end"))
 
 
@@ -219,9 +228,9 @@ def stopped_for_good(timeline: Timeline, unread: Sequence[UnreadSpan]) -> bool:
 def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) -> int:
     """For how long the group was stopped other than by members that were shut down cleanly."""
     owners = ownership_of(timeline)
-    held = [span for span in unread if span.why not in ("stopped", "unassigned")]
-    if not held:
+    by_rebalance = [span for span in unread if span.why not in ("stopped", "unassigned")]
+    if not by_rebalance:
         return 0
-    begin, end = min(span.started_at for span in held), max(_until(span, owners) for span in held)
-    longest = max(_until(span, owners) - span.started_at for span in held)
+    begin, end = min(span.started_at for span in by_rebalance), max(_until(span, owners) for span in by_rebalance)
+    longest = max(_until(span, owners) - span.started_at for span in by_rebalance)
     return min(owners.stopped_ms(begin, end) or 0, longest)

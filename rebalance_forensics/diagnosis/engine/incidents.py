@@ -45,10 +45,10 @@ _NUMBERS = re.compile(r"\d+")
 
 def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], confidence: float) -> RootCause:
     """One cause of an incident, told by all of its hypotheses that belong together."""
-    told = [w.hypothesis for w in findings]
-    because = [e for h in told for e in h.because]
-    circumstances = [e for h in told for e in h.circumstances]
-    evidence, total = most_telling(_interleaved([h.because for h in told]), circumstances)
+    hypotheses = [w.hypothesis for w in findings]
+    because = [e for h in hypotheses for e in h.because]
+    circumstances = [e for h in hypotheses for e in h.circumstances]
+    evidence, total = most_telling(_interleaved([h.because for h in hypotheses]), circumstances)
     return RootCause(
         cause=cause,
         confidence=confidence,
@@ -56,7 +56,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         narrative=_told_first(findings).hypothesis.narrative,
         evidence=evidence,
         evidence_total=total,
-        occurrences=len(told),
+        occurrences=len(hypotheses),
         affected=tuple(_others(findings)),
         advice=_advice(findings),
         known_bugs=known_bugs_of(timeline, cause, because),
@@ -72,9 +72,11 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     """Each piece once: occurrences differ in their numbers only, and those of the longest count."""
     kept: dict[str, Advice] = {}
-    told = [w.hypothesis for w in findings]
-    for one in sorted(told, key=lambda h: h.started_at() - h.last_at()) if len(told) > 1 else told:
-        for advice in one.advice:
+    hypotheses = [w.hypothesis for w in findings]
+    for hypothesis in (
+        sorted(hypotheses, key=lambda h: h.started_at() - h.last_at()) if len(hypotheses) > 1 else hypotheses
+    ):
+        for advice in hypothesis.advice:
             kept.setdefault(_without_numbers(advice.action), advice)
     return tuple(kept.values())
 
@@ -84,12 +86,12 @@ def _without_numbers(text: str) -> str:
     return _NUMBERS.sub("", text)
 
 
-def _interleaved(told: Sequence[Sequence[Event]]) -> list[Event]:
+def _interleaved(proofs: Sequence[Sequence[Event]]) -> list[Event]:
     """The best line of every occurrence first, then the second best, and so on."""
-    if len(told) == 1:
-        return list(told[0])
+    if len(proofs) == 1:
+        return list(proofs[0])
     found: list[Event] = []
-    rank, left = 0, list(told)
+    rank, left = 0, list(proofs)
     while left:
         found += [lines[rank] for lines in left]
         rank += 1
@@ -108,12 +110,12 @@ def summary_of(findings: Sequence[Weighed]) -> str:
 def _others(findings: Sequence[Weighed]) -> list[str]:
     if len(findings) == 1:
         return []
-    return sorted({name for one in findings for name in names_of(one)} - names_of(_told_first(findings)))
+    return sorted({name for weighed in findings for name in names_of(weighed)} - names_of(_told_first(findings)))
 
 
 def _told_first(findings: Sequence[Weighed]) -> Weighed:
     """The first fault: that a member was stopped once before it failed again and again says little."""
-    return next((one for one in findings if one.hypothesis.severity != "info"), findings[0])
+    return next((weighed for weighed in findings if weighed.hypothesis.severity != "info"), findings[0])
 
 
 def _affected(others: Sequence[str]) -> str:
@@ -156,26 +158,26 @@ def incident_of(
     causes: Mapping[str, Cause],
     outcome: Outcome,
     draft: Draft,
-    mine: Sequence[tuple[Rebalance, str]],
+    assigned: Sequence[tuple[Rebalance, str]],
     unread: Sequence[UnreadSpan],
     members_gone: Sequence[MemberSpan],
 ) -> Incident:
-    """The public picture of one draft; `mine` are its rebalances with their triggers, `unread` what it left unread.
+    """The public picture of one draft; `assigned` are its rebalances with their triggers, `unread` what it left unread.
 
     `members_gone` says the same by members, as coordinators tell it.
     """
-    told = [w.hypothesis for w in draft.findings]
-    started, ended = draft.started_at, ended_at(draft, mine)
-    rebalances = [r for r, _ in mine]
+    hypotheses = [w.hypothesis for w in draft.findings]
+    started, ended = draft.started_at, ended_at(draft, assigned)
+    rebalances = [r for r, _ in assigned]
     confidence, rivals = rivals_of(draft.findings, outcome)
-    severity = _severity(timeline, told, confidence, unread)
+    severity = _severity(timeline, hypotheses, confidence, unread)
     not_over = severity != "info" and left_unread(unread)
-    ongoing = not_over or any(h.ongoing for h in told) or _still_going(timeline, draft, mine)
+    ongoing = not_over or any(h.ongoing for h in hypotheses) or _still_going(timeline, draft, assigned)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
     generations = tuple(sorted({r.generation for r in rebalances if r.generation is not None}))
-    followups = {r.followup for r, t in mine if r.followup == t} | {f for h in told for f in h.followups}
-    assigned = timeline.of(WorkerAssigned)
-    if assigned and any(e.delay_ms for e in assigned.between(started, ended)):
+    followups = {r.followup for r, t in assigned if r.followup == t} | {f for h in hypotheses for f in h.followups}
+    work_assigned = timeline.of(WorkerAssigned)
+    if work_assigned and any(e.delay_ms for e in work_assigned.between(started, ended)):
         followups.add("connect-delayed")
     first = draft.findings[0]
     impact = impact_of(timeline, started, ended, rebalances, unread, members_gone)
@@ -200,23 +202,23 @@ def incident_of(
     )
 
 
-def ended_at(draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> int:
+def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
     """Its last known effect, the rebalances that it brought included."""
     last = draft.last_at
-    for rebalance, _ in mine:
+    for rebalance, _ in assigned:
         last = max(last, rebalance.ended_at())
     return last
 
 
 def _severity(
-    timeline: Timeline, told: Sequence[Hypothesis], confidence: float, unread: Sequence[UnreadSpan]
+    timeline: Timeline, hypotheses: Sequence[Hypothesis], confidence: float, unread: Sequence[UnreadSpan]
 ) -> Severity:
     """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical.
 
     A plan that kept the whole group from reading for long, other than by shutting it down, is felt like a fault. A
     guess is not critical.
     """
-    worst = max([h.severity for h in told], key=_WEIGHT.__getitem__)
+    worst = max([h.severity for h in hypotheses], key=_WEIGHT.__getitem__)
     if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= REQUEST_TIMEOUT_MS:
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
@@ -224,13 +226,13 @@ def _severity(
     return "warning" if worst == "critical" and confidence <= GUESS else worst
 
 
-def _still_going(timeline: Timeline, draft: Draft, mine: Sequence[tuple[Rebalance, str]]) -> bool:
-    open_one = bool(mine) and mine[-1][0].completed_at is None and mine[-1][0].stabilized_at is None
+def _still_going(timeline: Timeline, draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> bool:
+    is_open = bool(assigned) and assigned[-1][0].completed_at is None and assigned[-1][0].stabilized_at is None
     return (
-        open_one
+        is_open
         and timeline.protocol == "classic"
         and timeline.last - draft.last_at < REQUEST_TIMEOUT_MS
-        and len(mine) > 1
+        and len(assigned) > 1
     )
 
 
@@ -250,9 +252,9 @@ def with_ids_of_their_own(found: Iterable[IncidentAndUnread]) -> Iterator[Incide
     Each comes with the spans that it left unread, oldest incident first.
     """
     taken: set[str] = set()
-    for one, unread in sorted(found, key=lambda told: (told[0].started_at, told[0].id, told[0].summary)):
-        mine = one.id
-        while mine in taken:
-            mine = _hashed(mine, *(f"{cause.cause} {cause.narrative}" for cause in one.root_causes))
-        taken.add(mine)
-        yield one if mine == one.id else replace(one, id=mine), unread
+    for incident, unread in sorted(found, key=lambda pair: (pair[0].started_at, pair[0].id, pair[0].summary)):
+        incident_id = incident.id
+        while incident_id in taken:
+            incident_id = _hashed(incident_id, *(f"{cause.cause} {cause.narrative}" for cause in incident.root_causes))
+        taken.add(incident_id)
+        yield incident if incident_id == incident.id else replace(incident, id=incident_id), unread

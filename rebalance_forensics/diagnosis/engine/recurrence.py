@@ -21,43 +21,43 @@ def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
     """
     verdicts = _Verdicts(outcome)
     for losses in _repeated(outcome.standing, quiet_ms):
-        for run in _runs_with_one_cause([_choices(one, outcome) for one in losses]):
+        for run in _runs_with_one_cause([_choices(weighed, outcome) for weighed in losses]):
             verdicts.settle(run)
 
 
 def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weighed]]:
     """What happened to the same culprits, cut wherever the group was quiet for longer."""
     by_culprit: dict[frozenset[str], list[Weighed]] = defaultdict(list)
-    for one in sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause)):
-        by_culprit[frozenset(c.name for c in one.hypothesis.culprits)].append(one)
-    for names, told in by_culprit.items():
+    for weighed in sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause)):
+        by_culprit[frozenset(c.name for c in weighed.hypothesis.culprits)].append(weighed)
+    for names, losses in by_culprit.items():
         chain: list[Weighed] = []
-        for one in told if names else ():
-            if chain and one.hypothesis.started_at() - chain[-1].hypothesis.last_at() > quiet_ms:
+        for weighed in losses if names else ():
+            if chain and weighed.hypothesis.started_at() - chain[-1].hypothesis.last_at() > quiet_ms:
                 yield chain
                 chain = []
-            chain.append(one)
+            chain.append(weighed)
         yield chain
 
 
-def _choices(one: Weighed, outcome: Outcome) -> Choices:
+def _choices(weighed: Weighed, outcome: Outcome) -> Choices:
     """The verdict, and where no log of its own tells more, the rivals that explain the very same about as well."""
-    if any(who.has_log for who in one.hypothesis.participants):
-        return {one.cause: one}
-    facts = {fact.id for fact in one.hypothesis.explains}
+    if any(who.has_log for who in weighed.hypothesis.participants):
+        return {weighed.cause: weighed}
+    facts = {fact.id for fact in weighed.hypothesis.explains}
     found = {
         rival.cause: rival
-        for rival in outcome.rivals.get(one, ())
-        if {fact.id for fact in rival.hypothesis.explains} == facts and rival.odds >= max(0, one.odds - STRONG)
+        for rival in outcome.rivals.get(weighed, ())
+        if {fact.id for fact in rival.hypothesis.explains} == facts and rival.odds >= max(0, weighed.odds - STRONG)
     }
-    return {**found, one.cause: one}
+    return {**found, weighed.cause: weighed}
 
 
-def _runs_with_one_cause(told: Sequence[Choices]) -> Iterator[list[Choices]]:
+def _runs_with_one_cause(losses: Sequence[Choices]) -> Iterator[list[Choices]]:
     """The longest stretches of losses that some cause can explain throughout."""
     run: list[Choices] = []
     shared: set[str] = set()
-    for choices in told:
+    for choices in losses:
         both = shared & set(choices) if run else set(choices)
         if run and not both:
             yield run
@@ -73,7 +73,7 @@ class _Verdicts:
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
-        self._places = {one: place for place, one in enumerate(outcome.standing)}
+        self._places = {weighed: place for place, weighed in enumerate(outcome.standing)}
         self._explained: dict[Weighed, list[str]] = defaultdict(list)
         for fact, by in outcome.explains.items():
             self._explained[by].append(fact)
@@ -85,7 +85,7 @@ class _Verdicts:
         shared = set.intersection(*(set(choices) for choices in run))
         best = max(sorted(shared), key=lambda cause: sum(choices[cause].odds for choices in run))
         for choices in run:
-            verdict = next(one for one in choices.values() if one in self._places)
+            verdict = next(weighed for weighed in choices.values() if weighed in self._places)
             if verdict.cause != best:
                 self._exchange(verdict, choices[best])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Draft
@@ -54,15 +55,15 @@ def left_over(
 ) -> Iterator[Weighed]:
     """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
     lags = _lags(timeline, assigned, drafts)
-    told = {fact.id for lag in lags for fact in lag.explains}
-    rebalances = (*lags, *_rebalances(timeline, {*assigned, *told}), *_unnumbered(timeline, drafts))
+    behind = {fact.id for lag in lags for fact in lag.explains}
+    rebalances = (*lags, *_rebalances(timeline, {*assigned, *behind}), *_unnumbered(timeline, drafts))
     found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts), *_gave_up(timeline, drafts)]
     faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
     found += [h for h in _unreachable(timeline, drafts) if faulty.isdisjoint(h.participants)]
-    for one in found if found or drafts else _lone_losses(timeline):
-        subject = subject_of(timeline, one)
-        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, one.answers)
-        yield Weighed(cause=UNEXPLAINED, hypothesis=one, subject=subject, answers=answers, odds=0)
+    for hypothesis in found if found or drafts else _lone_losses(timeline):
+        subject = subject_of(timeline, hypothesis)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.answers)
+        yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, answers=answers, odds=0)
 
 
 def _lags(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
@@ -88,25 +89,25 @@ def _rebalances(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypoth
 def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Rebalances that members log whose clients print no generation."""
     session = session_timeout_ms(timeline)
-    for told in unnumbered_rebalances(timeline):
-        if not _within(drafts, time_of(told[0]), session):
-            participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in told)
+    for notices in unnumbered_rebalances(timeline):
+        if not _within(drafts, time_of(notices[0]), session):
+            participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in notices)
             yield Hypothesis(
-                because=told,
+                because=notices,
                 culprits=(),
                 severity="info",
                 participants=tuple(p for p in participants if p is not None),
-                narrative=_unnumbered_in_words(told),
+                narrative=_unnumbered_in_words(notices),
             )
 
 
-def _unnumbered_in_words(told: list[Event]) -> str:
+def _unnumbered_in_words(notices: list[Event]) -> str:
     """What the lines show of it: a leader, topics that it brought, or nothing but that it was."""
-    elected = [e for e in told if isinstance(e, RegistryLeaderElected)]
+    elected = [e for e in notices if isinstance(e, RegistryLeaderElected)]
     if elected:
         leader = f"{elected[-1].leader} as its leader" if elected[-1].leader else "no leader"
         return f"The group rebalanced and elected {leader}; these lines do not show what became of the one before."
-    if gained := topics_gained(told):
+    if gained := topics_gained(notices):
         return (
             f"The group rebalanced, and afterwards a member read {', '.join(gained)} as well: a topic that is new and "
             "matches its pattern, a changed subscription, or a member that left. No reason was logged."
@@ -229,11 +230,11 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
     """Sessions that expired by the member's own word while nothing that was found says why."""
     session = session_timeout_ms(timeline)
     for (participant, place), events in expired_sessions(timeline).items():
-        told = [e for e in events if not _within(drafts, e.at or 0, session)]
-        if not told:
+        unclaimed = [e for e in events if not _within(drafts, e.at or 0, session)]
+        if not unclaimed:
             continue
         culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
-        stayed = participant is not None and _stayed_in(timeline, participant, told, session)
+        stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)
         lost = "gave up its coordinator" if stayed else "lost its session"
         unknown = (
             "and it stayed in the group."
@@ -241,20 +242,20 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             else "and the logs do not show whether the member, the network or the coordinator was to blame."
         )
         yield Hypothesis(
-            because=tuple(told),
+            because=tuple(unclaimed),
             culprits=(culprit,),
             severity="info" if stayed else "warning",
             participants=(participant,) if participant is not None else (),
             narrative=(
-                f"{'' if participant is not None else 'A client on '}{culprit.name} {lost} {times(len(told))}"
-                f"{span(told)}: no heartbeat was answered in time, {unknown}"
+                f"{'' if participant is not None else 'A client on '}{culprit.name} {lost} {times(len(unclaimed))}"
+                f"{span(unclaimed)}: no heartbeat was answered in time, {unknown}"
             ),
         )
 
 
-def _stayed_in(timeline: Timeline, participant: Participant, told: Sequence[Event], session: int) -> bool:
+def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[Event], session: int) -> bool:
     """Whether the coordinator, whose log covers another session timeout, kept it: its heartbeats resumed in time."""
-    begin, end = time_of(told[0]) - session, time_of(told[-1]) + session
+    begin, end = time_of(expired[0]) - session, time_of(expired[-1]) + session
     heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
     return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
 
@@ -262,62 +263,62 @@ def _stayed_in(timeline: Timeline, participant: Participant, told: Sequence[Even
 def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     """Losses by the clients' own word, where nothing else is known of the group."""
     over = memberships_over(timeline)
-    for (participant, place), told in over.items():
-        says = (
-            f"was told {times(len(told))} that it is no longer in the group, and these lines do not show whether it "
+    for (participant, place), events in over.items():
+        sentence = (
+            f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it "
             "was too slow, was paused or was cut off."
         )
-        yield _lone(participant, place, told, "warning", says)
+        yield _lone(participant, place, events, "warning", sentence)
     if over:
         return
-    for (participant, place), told in forced_by_configuration(timeline).items():
-        leading = [e for e in told if isinstance(e, ConfigOffsetBehind) and e.leading]
-        says = (
+    for (participant, place), events in forced_by_configuration(timeline).items():
+        leading = [e for e in events if isinstance(e, ConfigOffsetBehind) and e.leading]
+        sentence = (
             f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, "
             "so that all read the config topic again: usual after a configuration change. If it goes on, the workers "
             "of this group.id do not share one config topic."
             if leading
-            else f"rejoined {times(len(told))} because it had not read the config topic as far as its assignment "
+            else f"rejoined {times(len(events))} because it had not read the config topic as far as its assignment "
             "requires, as workers do right after a configuration change."
         )
-        yield _lone(participant, place, told, "info", says)
+        yield _lone(participant, place, events, "info", sentence)
     failed = failed_connections(timeline)
-    for (participant, place), told in coordinators_lost(timeline).items():
-        unreached = brokers_out_of_reach(told, failed.get((participant, place), ()))
-        lines = [*(e for events in unreached.values() for e in events), *told]
-        says = f"lost its coordinator {times(len(told))}{_unreached(unreached)}"
-        yield _lone(participant, place, lines, "info", says)
+    for (participant, place), events in coordinators_lost(timeline).items():
+        unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
+        lines = [*chain.from_iterable(unreached.values()), *events]
+        sentence = f"lost its coordinator {times(len(events))}{_unreached(unreached)}"
+        yield _lone(participant, place, lines, "info", sentence)
 
 
 def _gave_up(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members whose client took an answer of the coordinator for final, where no fault of that time says why."""
-    for (participant, place), told in fatal_answers(timeline).items():
-        if not _amid_a_fault(drafts, time_of(told[0]), time_of(told[-1])):
-            yield _lone(participant, place, told, "warning", _answered(told))
+    for (participant, place), events in fatal_answers(timeline).items():
+        if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
+            yield _lone(participant, place, events, "warning", _answered(events))
 
 
 def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members that could not reach their coordinator any more, where no fault of that time says why."""
-    for (participant, place), told in left_without_coordinator(timeline).items():
-        if not _amid_a_fault(drafts, time_of(told[0]), time_of(told[-1])):
-            lost = [e for e in told if isinstance(e, CoordinatorLost)]
+    for (participant, place), events in left_without_coordinator(timeline).items():
+        if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
+            lost = [e for e in events if isinstance(e, CoordinatorLost)]
             brokers = {f"broker-{e.coordinator}": None for e in lost if e.coordinator is not None}
             which = f" ({', '.join(brokers)})" if brokers else ""
-            length = timeline.measured(time_of(told[-1]) - time_of(told[0]))
-            says = (
+            length = timeline.measured(time_of(events[-1]) - time_of(events[0]))
+            sentence = (
                 f"lost its coordinator{which} and had not found it again{lasting(length, ' {} later')}, when its lines "
                 "end; they do not show whether that broker, the network or the client caused it."
             )
-            yield _lone(participant, place, [*lost[:2], *told], "warning", says, ongoing=True)
+            yield _lone(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
 
 
-def _answered(told: Sequence[Event]) -> str:
+def _answered(refusals: Sequence[Event]) -> str:
     """What the answer was to, or what in the client's own configuration it means."""
-    errors = dict.fromkeys(error for e in told if (error := getattr(e, "error", None)))
+    errors = dict.fromkeys(error for e in refusals if (error := getattr(e, "error", None)))
     if errors and all(error in REFUSED_SETTINGS for error in errors):
         why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
-        return f"was refused {times(len(told))} when it asked to join: {why}."
-    answers = dict.fromkeys(thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in told)
+        return f"was refused {times(len(refusals))} when it asked to join: {why}."
+    answers = dict.fromkeys(thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
     why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
     return f"gave up: {why}, which its client does not retry."
 
@@ -344,20 +345,20 @@ def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
 def _lone(
     participant: Participant | None,
     place: str,
-    told: Sequence[Event],
+    events: Sequence[Event],
     severity: Severity,
-    says: str,
+    sentence: str,
     *,
     ongoing: bool = False,
 ) -> Hypothesis:
     culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
     return Hypothesis(
-        because=tuple(told),
+        because=tuple(events),
         culprits=(culprit,),
         severity=severity,
         ongoing=ongoing,
         participants=(participant,) if participant is not None else (),
-        narrative=f"{culprit.name if participant is not None else f'A client on {culprit.name}'} {says}",
+        narrative=f"{culprit.name if participant is not None else f'A client on {culprit.name}'} {sentence}",
     )
 
 

@@ -28,13 +28,13 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
     since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
     last: Draft | None = None
     for rebalance in timeline.rebalances:
-        mine = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+        own = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
         claimed = explained.get(rebalance.id)
-        finding = claimed or next((explained[f.id] for f in mine), None)
+        finding = claimed or next((explained[f.id] for f in own), None)
         if claimed is not None and rebalance.id in explains[claimed]:
             last = of_finding[claimed]
             found[rebalance.id] = (last, rebalance.followup or claimed.cause)
-        elif rebalance.followup and last is not None and not _begins_something(mine, explained, last, of_finding):
+        elif rebalance.followup and last is not None and not _begins_something(own, explained, last, of_finding):
             found[rebalance.id] = (last, rebalance.followup)
         elif finding is not None:
             last = of_finding[finding]
@@ -46,9 +46,9 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
 
 
 def _begins_something(
-    mine: Sequence[Fact], explained: Mapping[str, Weighed], last: Draft, of: Mapping[Weighed, Draft]
+    own: Sequence[Fact], explained: Mapping[str, Weighed], last: Draft, of: Mapping[Weighed, Draft]
 ) -> bool:
-    return any(of[explained[f.id]] is not last for f in mine)
+    return any(of[explained[f.id]] is not last for f in own)
 
 
 def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:

@@ -31,7 +31,7 @@ class Extent(Struct, frozen=True, eq=False):
     @property
     def is_fault(self) -> bool:
         """Whether anything in it is more than planned or benign."""
-        return any(one.hypothesis.severity != "info" for one in self.draft.findings)
+        return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)
 
 
 S = TypeVar("S", UnreadSpan, MemberSpan)
@@ -45,18 +45,18 @@ def shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, 
 
 def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[MemberSpan]]:
     """The same of what members had, as coordinators tell it."""
-    told = member_time_of(timeline)
-    return _shared_out(told.spans, told.until, extents)
+    member_time = member_time_of(timeline)
+    return _shared_out(member_time.spans, member_time.until, extents)
 
 
 def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
-    known = IntervalIndex(extents, attrgetter("started_at"), lambda one: one.ended_at + ROUND_TRIP_MS)
+    known = IntervalIndex(extents, attrgetter("started_at"), lambda extent: extent.ended_at + ROUND_TRIP_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
         until = span.ended_at if span.ended_at is not None else end
-        mine = _of(span, until, known)
-        if mine is not None:
-            found[mine.draft].append(span)
+        extent = _of(span, until, known)
+        if extent is not None:
+            found[extent.draft].append(span)
     return found
 
 
@@ -68,15 +68,15 @@ def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent])
     noticed = until if waits or span.why in _NOTICED_LATER else span.started_at
     near = known.touching(min(begin, span.started_at), noticed)
     if near:
-        return max(near, key=lambda one: (_blamed(one, span), one.is_fault, _overlap(one, span, until)))
+        return max(near, key=lambda extent: (_blamed(extent, span), extent.is_fault, _overlap(extent, span, until)))
     return next(iter(known.touching(span.started_at, until)), None)
 
 
-def _blamed(one: Extent, span: UnreadSpan | MemberSpan) -> bool:
+def _blamed(extent: Extent, span: UnreadSpan | MemberSpan) -> bool:
     """Whether the incident is put down to the member that could no longer read."""
-    return span.why in _MEMBER_GONE and span.client_id in one.draft.names
+    return span.why in _MEMBER_GONE and span.client_id in extent.draft.names
 
 
-def _overlap(one: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
+def _overlap(extent: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
     """How long the two lasted together; of two alike the earlier."""
-    return min(one.ended_at + ROUND_TRIP_MS, until) - max(one.started_at, span.started_at), -one.started_at
+    return min(extent.ended_at + ROUND_TRIP_MS, until) - max(extent.started_at, span.started_at), -extent.started_at

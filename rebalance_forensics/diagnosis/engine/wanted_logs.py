@@ -44,8 +44,8 @@ def would_decide(
     if not asked:
         wanted = (need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need))
         asked = {(need.what, need.who): ([need], set(candidates)) for need in islice(wanted, MOST_LOGS)}
-    told = ((needs, parted | {verdict.cause}) for needs, parted in asked.values())
-    return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in told)
+    undecided = ((needs, parted | {verdict.cause}) for needs, parted in asked.values())
+    return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in undecided)
 
 
 def _candidates(
@@ -71,10 +71,14 @@ def _needed(answers: Answers) -> Iterator[Need]:
 def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     """Where no sign asks for a log: those concerned, the coordinator, the other members; what came before and after."""
     begin, end = verdict.subject.begin, verdict.subject.end
-    mine = verdict.hypothesis.participants
-    yield from (client_log(one, begin, end) for one in mine)
+    blamed = verdict.hypothesis.participants
+    yield from (client_log(participant, begin, end) for participant in blamed)
     yield coordinator_log(begin, end)
-    yield from (client_log(one, begin, end) for one in timeline.cached(_members_by_name) if one not in mine)
+    yield from (
+        client_log(participant, begin, end)
+        for participant in timeline.cached(_members_by_name)
+        if participant not in blamed
+    )
     session, last = session_timeout_ms(timeline), timeline.coverage.end
     if begin - timeline.first < session:
         yield earlier_logs(begin - session, begin)
@@ -83,7 +87,7 @@ def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
 
 
 def _members_by_name(timeline: Timeline) -> list[Participant]:
-    return sorted(timeline.members(), key=lambda one: one.name)
+    return sorted(timeline.members(), key=lambda participant: participant.name)
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:
@@ -126,4 +130,4 @@ def _during(started: int | None, ended: int | None, begin: int, end: int) -> boo
 
 
 def _everybody_by_name(timeline: Timeline) -> dict[str, Participant]:
-    return {one.name: one for one in reversed(timeline.participants.everybody)}
+    return {participant.name: participant for participant in reversed(timeline.participants.everybody)}

@@ -70,7 +70,7 @@ def answered(
     What a hypothesis states is not asked again; what only a hypothesis can answer has no answer where it does not.
     """
     known = subject.answers
-    told: list[tuple[Row, Answer]] = []
+    answers: list[tuple[Row, Answer]] = []
     for row in signs:
         sign = row.sign
         answer = stated.get(sign) if stated else None
@@ -80,8 +80,8 @@ def answered(
             answer = known.get(sign)
             if answer is None:
                 answer = known[sign] = sign.ask(timeline, subject)
-        told.append((row, answer))
-    return tuple(told)
+        answers.append((row, answer))
+    return tuple(answers)
 
 
 def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:

@@ -110,10 +110,10 @@ def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
 def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
     """The first of each kind, and how often it happened."""
     kinds: dict[tuple[object, ...], FailedAttempt] = {}
-    for one in attempts:
-        kind = (one.who, one.api, one.generation, one.error, one.why)
+    for attempt in attempts:
+        kind = (attempt.who, attempt.api, attempt.generation, attempt.error, attempt.why)
         known = kinds.get(kind)
-        kinds[kind] = one if known is None else replace(known, times=known.times + 1)
+        kinds[kind] = attempt if known is None else replace(known, times=known.times + 1)
     return tuple(kinds.values())
 
 

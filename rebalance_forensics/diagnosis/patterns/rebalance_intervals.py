@@ -115,9 +115,9 @@ def _evenly(gaps: Sequence[int]) -> list[bool]:
         if gap < HEARTBEAT_MS:
             found.append(False)
             continue
-        beside = (*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index])
+        neighbours = (*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index])
         near = max(ROUND_TRIP_MS, round(gap * EXACT_SHARE))
-        found.append(any(o is not None and abs(o - gap) <= near for o in beside))
+        found.append(any(o is not None and abs(o - gap) <= near for o in neighbours))
     return found
 
 

@@ -40,8 +40,8 @@ class Round(Struct, frozen=True, kw_only=True):
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
     """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
-    told = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
-    times = [e.at or 0 for e in told]
+    lists = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
+    times = [e.at or 0 for e in lists]
     generations = _by_number(timeline.generations)
     used: set[int] = set()
     rounds = []
@@ -49,8 +49,8 @@ def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
         index = _list_of(rebalance, times, used)
         used |= {index} if index is not None else set()
         generation = _generation_of(rebalance, generations)
-        rounds.append(_with_list(_round_of(rebalance, generation), told[index] if index is not None else None))
-    alone = [_with_list(_bare(e), e) for i, e in enumerate(told) if i not in used]
+        rounds.append(_with_list(_round_of(rebalance, generation), lists[index] if index is not None else None))
+    alone = [_with_list(_bare(e), e) for i, e in enumerate(lists) if i not in used]
     return tuple(sorted([*rounds, *alone], key=lambda r: (r.started_at, r.generation or 0)))
 
 
@@ -126,16 +126,16 @@ def _bare(event: Event) -> Round:
     return Round(generation=None, started_at=event.at, stabilized_at=None, completed_at=None, leader=None, members=None)
 
 
-def _with_list(known: Round, told: StreamsParticipants | None) -> Round:
+def _with_list(known: Round, listed: StreamsParticipants | None) -> Round:
     """The round with what its leader wrote: only the leader lists who takes part."""
-    if told is None:
+    if listed is None:
         return known
-    leader = told.speaker.thread or told.speaker.client_id
-    consumers = sorted({member for _, members in told.participants for member in members})
+    leader = listed.speaker.thread or listed.speaker.client_id
+    consumers = sorted({member for _, members in listed.participants for member in members})
     return replace(
         known,
         leader=known.leader or (member_name(leader) if leader else None),
         members=tuple((member_name(m), m) for m in consumers) or known.members,
-        clients=told.clients or len(told.participants) or None,
-        consumers=told.consumers or len(consumers) or None,
+        clients=listed.clients or len(listed.participants) or None,
+        consumers=listed.consumers or len(consumers) or None,
     )

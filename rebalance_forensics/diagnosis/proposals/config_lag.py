@@ -106,20 +106,20 @@ def _behind(lag: ConfigLag) -> Sequence[str]:
     name, often = _name(first.participant, first.lines[0]), f"{times(len(first.reads))}{span(first.reads)}"
     where = f"offset {first.reached}{' (it had read no record)' if first.reached == NOTHING_READ else ''}"
     if timed_out(lag):
-        told = (
+        sentence = (
             f"{name} did not reach the end of the config topic in time {often}: it was at {where}, the group's "
             f"assignment at {first.wanted}."
         )
     else:
-        told = (
+        sentence = (
             f"{name} could not catch up with the group's configuration: reading the config topic to its end left it "
             f"at {where}, the group's assignment demanded {first.wanted}, and it asked for another rebalance {often}."
         )
     if not others:
-        return (told,)
+        return (sentence,)
     named = ", ".join(f"{_name(w.participant, w.lines[0])} (at offset {w.reached})" for w in others[:MOST_NAMED])
     more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-    return told, f"{named}{more} stayed behind as well."
+    return sentence, f"{named}{more} stayed behind as well."
 
 
 def _leader(lag: ConfigLag) -> str:
@@ -151,8 +151,10 @@ def _leader_name(participant: Participant | None, member: str) -> str:
 
 def timed_out(lag: ConfigLag) -> bool:
     """Whether the worker that tried most often never came to the end of the topic, as when a broker is down."""
-    told = [e for e in lag.workers[0].lines if isinstance(e, ConfigOffsetBehind)] if lag.workers else []
-    return any(e.failed and e.wanted is None for e in told) and not any(e.failed and e.wanted is not None for e in told)
+    reads = [e for e in lag.workers[0].lines if isinstance(e, ConfigOffsetBehind)] if lag.workers else []
+    return any(e.failed and e.wanted is None for e in reads) and not any(
+        e.failed and e.wanted is not None for e in reads
+    )
 
 
 def _goes_on(timeline: Timeline, lag: ConfigLag) -> bool:

@@ -58,7 +58,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
     unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
     stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    told = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
+    effect = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
     again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
@@ -76,7 +76,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         else "warning",
         onset=chain[0].at,
         implies=facts,
-        narrative=f"{_capital(_named(names, shown))} {told}{_GAVE_UP.get(fault, '')}.",
+        narrative=f"{_capital(_named(names, shown))} {effect}{_GAVE_UP.get(fault, '')}.",
         advice=repair_broker(fault)
         if fault is not None
         else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
@@ -138,7 +138,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
     short = (*outage.shrunk, *outage.insufficient)
     culprits = tuple(broker(number) for number in outage.missing)
     were = "was" if len(culprits) == 1 else "were"
-    gone = f"; {', '.join(c.name for c in culprits)} {were} missing from its in-sync replicas." if culprits else "."
+    missing = f"; {', '.join(c.name for c in culprits)} {were} missing from its in-sync replicas." if culprits else "."
     moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
     return Hypothesis(
         because=outage.lines,
@@ -147,16 +147,16 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         severity="critical",
         onset=outage.begin,
         implies=(*moves, *rebalances_in_outage(timeline, outage)),
-        narrative=f"{_what_failed(outage)}{gone}",
+        narrative=f"{_what_failed(outage)}{missing}",
         advice=replicate_offsets(outage.refused),
     )
 
 
 def _what_failed(outage: Outage) -> str:
     if outage.stored_no_assignment:
-        told = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
+        failed = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
     elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
-        told = f"to {OFFSETS}: offset commits failed"
+        failed = f"to {OFFSETS}: offset commits failed"
     else:
-        told = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
-    return f"The coordinator could not write {told}"
+        failed = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
+    return f"The coordinator could not write {failed}"

@@ -79,7 +79,7 @@ def about_new_endpoint(timeline: Timeline, change: EndpointChange) -> Hypothesis
 def about_followed_return(timeline: Timeline, followed: FollowedReturn) -> Hypothesis:
     """Static members came back, and one of them asked for a rebalance at once; its own log would say why."""
     request = followed.request
-    unseen = tuple(client_log(one, followed.returns[0].at, request.at) for one in followed.participants)
+    unseen = tuple(client_log(participant, followed.returns[0].at, request.at) for participant in followed.participants)
     culprits = culprits_of(timeline, followed.participants, as_instance=True)
     return Hypothesis(
         because=followed.lines,

@@ -45,11 +45,11 @@ def _in_vain(out: Sequence[Waiting], longest: int | None) -> str:
 
 def _answers(out: Sequence[Waiting]) -> str:
     """What they were told, the most frequent first."""
-    told = Counter((_request(e), e.error or e.detail or "no reason logged") for w in out for e in w.refused)
-    said = [f"{api} failed {times(number)} ({error})" for (api, error), number in told.most_common(MOST_ANSWERS)]
+    failures = Counter((_request(e), e.error or e.detail or "no reason logged") for w in out for e in w.refused)
+    parts = [f"{api} failed {times(number)} ({error})" for (api, error), number in failures.most_common(MOST_ANSWERS)]
     lost = sum(len(w.lost) for w in out)
-    said += [f"the coordinator was lost {times(lost)}"] if lost else []
-    return f"; {', '.join(said)}" if said else ", and no logged error explains it"
+    parts += [f"the coordinator was lost {times(lost)}"] if lost else []
+    return f"; {', '.join(parts)}" if parts else ", and no logged error explains it"
 
 
 def _request(event: Event) -> str:

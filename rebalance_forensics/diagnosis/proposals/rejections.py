@@ -132,13 +132,13 @@ def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hy
 
 def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis:
     """Brokers denied a topic, all members left at once, and no client's log tells why."""
-    lines, gone = denials.events, denials.departures
+    lines, departures = denials.events, denials.departures
     what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
-    moves = timeline.moves(gone[0].at, gone[-1].at + ONE_REBALANCE_MS)
-    out = any(was_not_readmitted(timeline, p, gone[-1].at) for p in denials.participants)
+    moves = timeline.moves(departures[0].at, departures[-1].at + ONE_REBALANCE_MS)
+    out = any(was_not_readmitted(timeline, p, departures[-1].at) for p in denials.participants)
     who = " and ".join(denials.principals)
     return Hypothesis(
-        because=[*lines[:MOST_DENIALS], *(e for d in gone for e in d.events[:1])],
+        because=[*lines[:MOST_DENIALS], *(e for d in departures for e in d.events[:1])],
         culprits=culprits_of(timeline, denials.participants),
         answers={
             LEFT_WHEN_DENIED: Present(lines[:MOST_DENIALS]),
@@ -146,7 +146,7 @@ def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis
         },
         participants=denials.participants,
         severity="critical" if out else "warning",
-        explains=gone,
+        explains=departures,
         implies=with_rebalances(timeline, moves),
         struck_at=time_of(lines[0]),
         narrative=f"The brokers denied {who} READ on {what}, and all members left at once.",

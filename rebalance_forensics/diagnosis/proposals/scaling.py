@@ -59,7 +59,7 @@ def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesi
     """Members, or stream threads, went for good while others stayed."""
     silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
     by_hand = [removed_by_application(timeline, a) for a in absences]
-    threads = [e.thread or "" for told in by_hand for e in told]
+    threads = [e.thread or "" for lines in by_hand for e in lines]
     return about_absences(
         timeline,
         absences,

@@ -101,7 +101,7 @@ def _first_and_last(vanished: Vanished) -> list[Event]:
     ends: dict[str | None, list[Event]] = {}
     for event in vanished.refused:
         ends.setdefault(event.partition, []).append(event)
-    return [event for told in ends.values() for event in (told[0], told[-1])]
+    return [event for events in ends.values() for event in (events[0], events[-1])]
 
 
 def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothesis:

@@ -112,8 +112,8 @@ class Witness:
         return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})
 
     def _offsets_partition(self) -> int:
-        told = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
-        known = next((p for p in told if p is not None), None)
+        logged = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
+        known = next((p for p in logged if p is not None), None)
         number = number_of(self.timeline.settings.get("offsets.topic.num.partitions", ""))
         partitions = number or OFFSETS_PARTITIONS
         return known if known is not None else offsets_partition(self.timeline.group, partitions)
@@ -121,8 +121,8 @@ class Witness:
 
 def members_in(event: Event) -> tuple[str, ...]:
     """The member ids a line names."""
-    one, many = getattr(event, "member", None), getattr(event, "members", ())
-    return tuple(m for m in (one, *many) if isinstance(m, str))
+    single, many = getattr(event, "member", None), getattr(event, "members", ())
+    return tuple(m for m in (single, *many) if isinstance(m, str))
 
 
 def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple[Event, ...]:
@@ -249,10 +249,10 @@ def _by_whom(step: Step, event: Event, matched: Sequence[Event], witness: Witnes
     if step.who is None:
         return True
     reference = matched[0] if step.who == "first" else matched[-1]
-    mine, theirs = witness.parties(event), witness.parties(reference)
+    own, theirs = witness.parties(event), witness.parties(reference)
     if step.who == "other":
-        return bool(mine) and bool(theirs) and not mine & theirs
-    return bool(mine & theirs)
+        return bool(own) and bool(theirs) and not own & theirs
+    return bool(own & theirs)
 
 
 def _interrupted(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
@@ -277,8 +277,8 @@ def _alike(event: Event, before: Event, name: str) -> bool:
 
 
 def _clients(event: Event) -> set[str]:
-    said = {event.speaker.client_id} if event.speaker.client_id else set()
-    return said | {name for m in members_in(event) if (name := name_in_member_id(m))}
+    client_ids = {event.speaker.client_id} if event.speaker.client_id else set()
+    return client_ids | {name for m in members_in(event) if (name := name_in_member_id(m))}
 
 
 def _field(event: Event, name: str | None) -> object:

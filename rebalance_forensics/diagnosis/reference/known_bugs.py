@@ -132,8 +132,8 @@ def _step(entry: Mapping[str, object]) -> Step:
 
 
 def _conditions(entry: object) -> dict[str, tuple[Value, ...]]:
-    told = cast("Mapping[str, Value | list[Value]]", entry)
-    return {name: tuple(v) if isinstance(v, list) else (v,) for name, v in told.items()}
+    conditions = cast("Mapping[str, Value | list[Value]]", entry)
+    return {name: tuple(v) if isinstance(v, list) else (v,) for name, v in conditions.items()}
 
 
 def _listed(entry: object) -> list[object]:

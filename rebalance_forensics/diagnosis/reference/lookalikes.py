@@ -177,6 +177,6 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
 
 def neighbours_of(cause: str) -> Iterator[tuple[str, str]]:
     """Yield each cause that looks like this one, and how to tell them apart."""
-    for one, other, apart in PAIRS:
-        if cause in (one, other):
-            yield (other if cause == one else one), apart
+    for first, other, apart in PAIRS:
+        if cause in (first, other):
+            yield (other if cause == first else first), apart

@@ -74,23 +74,23 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 )
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Whether members with rare heartbeats, which Kafka's documentation allows, would have joined as late."""
-    heard = [_heard_late(timeline, r, one) for r in _barriers(subject) for one in subject.participants]
-    if HEARTBEAT in timeline.settings or None in heard:
+    late = [_heard_late(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
+    if HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
     rare = (known_session_ms(timeline) or DEFAULT_MS[SESSION]) // HEARTBEATS_PER_SESSION
     explained = open_ms and max(open_ms) <= rare + HEARTBEAT_MS
-    return Present(tuple(e for e in heard if e is not None)) if explained else Unobservable()
+    return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
 
 
-def _heard_late(timeline: Timeline, rebalance: Rebalance, one: Participant) -> Event | None:
+def _heard_late(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
     """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
-    begin, joined = rebalance.started_at, rebalance.joined_at.get(one)
+    begin, joined = rebalance.started_at, rebalance.joined_at.get(participant)
     if joined is None:
         return None
-    told = timeline.events_from(one, JoinRequested, HeartbeatFailed).between(begin, joined)
-    heard = next((e for e in told if is_rebalance_notice(e)), None)
-    return heard if heard is not None and joined - time_of(heard) < time_of(heard) - begin else None
+    responses = timeline.events_from(participant, JoinRequested, HeartbeatFailed).between(begin, joined)
+    notice = next((e for e in responses if is_rebalance_notice(e)), None)
+    return notice if notice is not None and joined - time_of(notice) < time_of(notice) - begin else None
 
 
 @sign(
@@ -104,25 +104,25 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
         return Unobservable()
     begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
     for participant in subject.participants:
-        told = _in_vain(timeline, participant, begin, end)
-        lines += told[:MOST_LINES]
+        losses = _in_vain(timeline, participant, begin, end)
+        lines += losses[:MOST_LINES]
         logs = covering(timeline.coverage.of(participant), begin, end)
-        if not told and logs:
+        if not losses and logs:
             return Absent(looked(logs, begin, end))
-        needs += [] if told else [client_log(participant, begin, end)]
+        needs += [] if losses else [client_log(participant, begin, end)]
     return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
 
 
 def _in_vain(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
-    said = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
+    attempts = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
         begin, end
     )
-    asked = [e for e in said if isinstance(e, JoinFailed | SyncFailed)]
+    asked = [e for e in attempts if isinstance(e, JoinFailed | SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
-    lost = [e for e in said if isinstance(e, CoordinatorLost)]
+    lost = [e for e in attempts if isinstance(e, CoordinatorLost)]
     if lost:
-        found = [time_of(e) for e in said if isinstance(e, CoordinatorFound) and time_of(e) > time_of(lost[-1])]
+        found = [time_of(e) for e in attempts if isinstance(e, CoordinatorFound) and time_of(e) > time_of(lost[-1])]
         if 2 * ((found[0] if found else end) - time_of(lost[0])) >= end - begin:
             return sorted([*refused, *lost], key=time_of)
     return refused

@@ -24,11 +24,11 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
     del timeline
     lines: list[Event] = []
     for absence in subject.absences:
-        told = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
-        told += absence.stop.events if absence.stop is not None else []
-        if not told:
+        shown = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
+        shown += absence.stop.events if absence.stop is not None else []
+        if not shown:
             return Absent(lines=absence.departure_lines) if _evicted(absence) else Unobservable()
-        lines += told
+        lines += shown
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
 
@@ -46,11 +46,11 @@ def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether it is known that the consumers were closed, and did not leave for another reason."""
     lines: list[Event] = []
     for absence in subject.absences:
-        told = list(absence.stop.events[:2]) if absence.stop is not None else []
-        told += [e for d in absence.departures if d.why == "closed" for e in d.events[:1]]
-        if not told:
+        shown = list(absence.stop.events[:2]) if absence.stop is not None else []
+        shown += [e for d in absence.departures if d.why == "closed" for e in d.events[:1]]
+        if not shown:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
-        lines += told
+        lines += shown
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
 
@@ -76,8 +76,8 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="the error is that of a connection: what was wrong with it is not shown by who closed", absent="")
 def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the client closed because it reached no broker."""
-    told = [e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e)]
-    return Present(tuple(told)) if told else Absent()
+    errors = [e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e)]
+    return Present(tuple(errors)) if errors else Absent()
 
 
 @sign(
@@ -91,8 +91,8 @@ def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="its leave reason alone says that it closed, as it does after an error", absent="")
 def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a close is known by what the coordinator was told (KIP-800), which is the same for any close."""
-    told = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
-    return Present(tuple(told)) if told and left_without_client_log(timeline, subject.absences) else Absent()
+    leaves = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
+    return Present(tuple(leaves)) if leaves and left_without_client_log(timeline, subject.absences) else Absent()
 
 
 @sign(
@@ -107,16 +107,16 @@ def thread_left(timeline: Timeline, subject: Subject) -> Answer:
     if timeline.protocol not in ("classic", "unknown") or not left_without_client_log(timeline, subject.absences):
         return Absent()
     failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
-    told = (e for a in subject.absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1])
-    return Present(tuple(told)) if failed else Absent()
+    leaves = (e for a in subject.absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1])
+    return Present(tuple(leaves)) if failed else Absent()
 
 
 def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
-    one = absence.participant
-    if one.kind != "instance" or one.instance_ids:
+    instance = absence.participant
+    if instance.kind != "instance" or instance.instance_ids:
         return False
     left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in UNANNOUNCED}
-    return len(left) == 1 or len(left) < len(one.client_ids)
+    return len(left) == 1 or len(left) < len(instance.client_ids)
 
 
 @sign(
@@ -130,6 +130,6 @@ def task_left(timeline: Timeline, subject: Subject) -> Answer:
         return Absent()
     away = subject.absences[0]
     tasks = [client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)]
-    told = tuple(e for d in away.departures if d.why not in UNANNOUNCED for e in d.events[:1])
+    leaves = tuple(e for d in away.departures if d.why not in UNANNOUNCED for e in d.events[:1])
     stayed = isinstance(others_stayed.answer(timeline, subject), Present)
-    return Present(told) if tasks and told and stayed else Absent()
+    return Present(leaves) if tasks and leaves and stayed else Absent()

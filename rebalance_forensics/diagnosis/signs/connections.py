@@ -60,9 +60,9 @@ def disconnects(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
-    told = troubled(timeline, absence)
-    if told:
-        return Present(tuple(told[:6]))
+    trouble = troubled(timeline, absence)
+    if trouble:
+        return Present(tuple(trouble[:6]))
     if failed := failed_requests(absence):
         return Present(tuple(failed))
     session = session_timeout_ms(timeline)
@@ -96,14 +96,14 @@ def _not_reached(event: CoordinatorLost) -> bool:
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    said = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost)
-    if not said or absence.start is not None or absence.stop is not None:
+    losses = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost)
+    if not losses or absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
     begin = max(absence.at - session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
-    found = said.between(begin, until + ROUND_TRIP_MS)
+    found = losses.between(begin, until + ROUND_TRIP_MS)
     if timeline.measured(1) is None:
         # Where only the order of the lines is known, the ages of requests alone show how long connections were lost.
         return found if _kept_sending(found) else []
@@ -146,10 +146,10 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
-    told = [e for absence in subject.absences for e in troubled(timeline, absence)]
-    if not told:
+    trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
+    if not trouble:
         return Unobservable()
-    nodes = {e.node for e in told if isinstance(e, NodeDisconnected) and e.node is not None}
+    nodes = {e.node for e in trouble if isinstance(e, NodeDisconnected) and e.node is not None}
     nodes = {node for node in nodes if node < FIRST_COORDINATOR_NODE}
     if timeline.has_coordinator_log or len(nodes) > 1:
         return Present()
@@ -164,10 +164,10 @@ def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
     """A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew (GroupCoordinator)."""
     lines: list[Event] = []
     for absence in subject.absences:
-        told = _heard(timeline, absence)
-        if not told:
+        answered = _heard(timeline, absence)
+        if not answered:
             return Unobservable()
-        lines += told
+        lines += answered
     return Present(tuple(lines)) if lines else Unobservable()
 
 
@@ -177,8 +177,8 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     if not own:
         return ()
     session = shown_session_ms(timeline) or DEFAULT_MS[LEAST_SESSION]
-    told = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and was_expelled(e))
-    lost = next((e for e in told if timeline.participants.of_speaker(e) is absence.participant), None)
+    expulsions = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and was_expelled(e))
+    lost = next((e for e in expulsions if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:
         return ()
     before = own.last(lost.at - 1)
@@ -196,13 +196,13 @@ def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
 
 def all_given_up_unasked(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
     """The line of each of the members; none unless all of them gave up their generation so."""
-    told: list[Event] = []
+    given_up: list[Event] = []
     for absence in absences:
         line = _given_up_unasked(timeline, absence)
         if line is None:
             return ()
-        told.append(line)
-    return tuple(told)
+        given_up.append(line)
+    return tuple(given_up)
 
 
 def _given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:

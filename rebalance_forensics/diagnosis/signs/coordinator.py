@@ -63,8 +63,8 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     if shown_session_ms(timeline) is None:
         return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
     loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
-    told = tuple([e for d in expired for e in d.events])
-    return Present((*loads, *told)) if len(loads) == len(expired) else Absent(lines=told)
+    expiries = tuple([e for d in expired for e in d.events])
+    return Present((*loads, *expiries)) if len(loads) == len(expired) else Absent(lines=expiries)
 
 
 @sign(

@@ -31,9 +31,9 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 )
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether anybody says that a member did not call poll() in time."""
-    told = [e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events]
-    if told:
-        return Present(tuple(sorted(told, key=lambda e: not isinstance(e, PollTimeoutExpired))))
+    expiries = [e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events]
+    if expiries:
+        return Present(tuple(sorted(expiries, key=lambda e: not isinstance(e, PollTimeoutExpired))))
     if unasked := all_given_up_unasked(timeline, subject.absences):
         return Present(unasked)
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
@@ -56,7 +56,7 @@ def other_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a LeaveGroup carried a reason (KIP-800) that is no poll timeout."""
     del timeline
     reasons = [_reasons(absence) for absence in subject.absences]
-    return Present(tuple([e for told in reasons for e in told])) if reasons and all(reasons) else Unobservable()
+    return Present(tuple([e for lines in reasons for e in lines])) if reasons and all(reasons) else Unobservable()
 
 
 def _reasons(absence: Absence) -> list[Event]:
@@ -73,7 +73,7 @@ def _reasons(absence: Absence) -> list[Event]:
 def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
     """Whether somebody left out the end of the lines that say why a member left: it may have been any reason."""
     del timeline
-    told = tuple(
+    leaves = tuple(
         e
         for a in subject.absences
         for d in a.departures
@@ -81,15 +81,15 @@ def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
         for e in d.events
         if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown"
     )
-    return Present(told) if told else Unobservable()
+    return Present(leaves) if leaves else Unobservable()
 
 
 @sign(present="the coordinator was asked by an administrator to remove it", absent="")
 def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     """Whether somebody else sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
-    told = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
-    if told:
-        return Present(told)
+    removals = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
+    if removals:
+        return Present(removals)
     since = subject.begin - heartbeat_interval_ms(timeline)
     return Unobservable((coordinator_log(since, subject.begin),))
 
@@ -98,5 +98,5 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
 def unsubscribe_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether a member left because it unsubscribed."""
     del timeline
-    told = tuple(e for a in subject.absences for d in a.departures if d.why == "unsubscribed" for e in d.events)
-    return Present(told) if told else Unobservable()
+    unsubscribes = tuple(e for a in subject.absences for d in a.departures if d.why == "unsubscribed" for e in d.events)
+    return Present(unsubscribes) if unsubscribes else Unobservable()

@@ -22,11 +22,11 @@ HOLDER_UNHEARD = stated(
 
 def shown_by(fence: Fence) -> dict[Sign, Answer]:
     """Without a line of the coordinator or of the other member, its log would tell whether there are two."""
-    told = Present(distinct_events(fence.events))
+    lines = Present(distinct_events(fence.events))
     unseen = Unobservable((coordinator_log(fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS),))
-    found: dict[Sign, Answer] = {FENCED: told, BOTH_SEEN: told if fence.both_seen else unseen}
+    found: dict[Sign, Answer] = {FENCED: lines, BOTH_SEEN: lines if fence.both_seen else unseen}
     doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, _holder_unheard(fence)))
-    return found | {sign: told for sign, is_so in doubts if is_so}
+    return found | {sign: lines for sign, is_so in doubts if is_so}
 
 
 def _holder_unheard(fence: Fence) -> bool:

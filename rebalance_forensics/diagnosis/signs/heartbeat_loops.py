@@ -16,8 +16,8 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     """They have no separate thread for heartbeats: a slow handler and a pause look the same."""
     if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
-    told = shared_loop_lines(timeline, [a.participant for a in subject.absences])
-    return Present(told) if told else Unobservable()
+    lines = shared_loop_lines(timeline, [a.participant for a in subject.absences])
+    return Present(lines) if lines else Unobservable()
 
 
 @sign(
@@ -27,5 +27,5 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
 def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Answer:
     """A handler that waits for something silences KafkaJS though its process runs; a pause is the rarer of the two."""
     back = bool(subject.absences) and all(a.back_at is not None for a in subject.absences)
-    told = between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
-    return Present(told) if told else Unobservable()
+    lines = between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
+    return Present(lines) if lines else Unobservable()

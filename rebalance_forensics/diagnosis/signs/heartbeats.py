@@ -73,12 +73,12 @@ _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the members fell silent rather than left."""
     for absence in subject.absences:
-        told = absence.departure_lines
+        own_lines = absence.departure_lines
         if unassigned_when_lost(timeline, absence) or log_starts_after_expulsion(timeline, absence):
             # Who does not sync in time is removed as well, who does not poll leaves; nothing says that it was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in UNANNOUNCED for d in absence.departures):
-            return Absent(lines=told)
+            return Absent(lines=own_lines)
         if absence.vanished and not _would_log_its_leaving(timeline, absence):
             return Unobservable((coordinator_log(absence.at, absence.at),))
     return (
@@ -135,14 +135,14 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
 @sign(present="it logged itself that its session was over, so it was running", absent="")
 def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
     """Who dies says nothing of its session, and no request of its own is refused because the coordinator forgot it."""
-    told = [
+    losses = [
         e
         for a in subject.absences
         if a.start is None
         for e in a.departure_lines
         if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
     ]
-    own = tuple([e for e in told if timeline.participants.of_speaker(e) in subject.participants])
+    own = tuple([e for e in losses if timeline.participants.of_speaker(e) in subject.participants])
     return Present(own[:OWN_LINES]) if own else Unobservable()
 
 
@@ -157,11 +157,11 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
 
     Before, whoever polls again commits first, whether its loop was slow or its process stood still.
     """
-    if any(heartbeats_from_poll(timeline, one) for one in subject.participants):
+    if any(heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
-    told = [e for a in subject.absences for e in a.departure_lines[:1]]
-    commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in told)
-    return Present(tuple(told)) if told and commits else Unobservable()
+    first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
+    commits = all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in first_losses)
+    return Present(tuple(first_losses)) if first_losses and commits else Unobservable()
 
 
 @sign(present="it used its old member id again, which only the same process knows", absent="")
@@ -170,25 +170,25 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         if absence.start is not None:
             continue
-        told = [*events_with_former_id(timeline, absence)]
+        lines = [*events_with_former_id(timeline, absence)]
         if absence.arrivals:
-            gone = {d.member for d in absence.departures if d.member}
+            former_ids = {d.member for d in absence.departures if d.member}
             # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
-            back = [a for a in absence.arrivals if a.member in gone and is_bare_member_id(a.member)]
-            told += [e for a in back for e in a.events[:1]]
-        if told:
-            return Present(tuple(told))
+            back = [a for a in absence.arrivals if a.member in former_ids and is_bare_member_id(a.member)]
+            lines += [e for a in back for e in a.events[:1]]
+        if lines:
+            return Present(tuple(lines))
     return Unobservable()
 
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """What its own log says after the group lost it, under the member id that it had before."""
     until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
-    said = timeline.events_from(absence.participant, Event).between(absence.at + 1, until)
-    if not said:
+    own_lines = timeline.events_from(absence.participant, Event).between(absence.at + 1, until)
+    if not own_lines:
         return ()
-    gone = {d.member for d in absence.departures if d.member and has_unique_suffix(d.member)}
-    return tuple(islice((e for e in said if own_member_id(e) in gone), OWN_LINES))
+    former_ids = {d.member for d in absence.departures if d.member and has_unique_suffix(d.member)}
+    return tuple(islice((e for e in own_lines if own_member_id(e) in former_ids), OWN_LINES))
 
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -217,10 +217,10 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
-    gone = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
-    if gone:
+    former_ids = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
+    if former_ids:
         lines = tuple(e for a in back for e in a.events[:1])
-        return Absent(lines=lines) if any(a.member in gone for a in back) else Present(lines)
+        return Absent(lines=lines) if any(a.member in former_ids for a in back) else Present(lines)
     return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
 
 
@@ -248,11 +248,11 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
         if shared_loop_line(timeline, absence.participant) is not None:
             session = shown_session_ms(timeline) or AT_ONCE_MS
         joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded)
-        said = timeline.events_from(absence.participant, Event)
-        told = joined.between(absence.at - session, absence.at - 1)
-        told = told or said.between(absence.at - 6 * session // 10, absence.at - session // 4)
-        if told:
-            return Present(tuple(told[:OWN_LINES]))
+        own_lines = timeline.events_from(absence.participant, Event)
+        alive = joined.between(absence.at - session, absence.at - 1)
+        alive = alive or own_lines.between(absence.at - 6 * session // 10, absence.at - session // 4)
+        if alive:
+            return Present(tuple(alive[:OWN_LINES]))
     return Absent()
 
 
@@ -272,9 +272,9 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
             return Unobservable()
         until = absence.back_at if absence.back_at is not None else absence.at
         begin = absence.at - 2 * ROUND_TRIP_MS
-        told = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + ROUND_TRIP_MS)
-        if told:
-            return Present(tuple(told[:2]))
+        losses = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + ROUND_TRIP_MS)
+        if losses:
+            return Present(tuple(losses[:2]))
         logs = covering(timeline.coverage.of(absence.participant), begin, until)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
@@ -294,7 +294,7 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
     """Without its own log, an instance that was stopped and one that died cannot be told apart."""
-    silent = any(closes_without_leave_group(timeline, one) for one in subject.participants)
+    silent = any(closes_without_leave_group(timeline, participant) for participant in subject.participants)
     return Present() if silent else Absent()
 
 
@@ -322,8 +322,8 @@ def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
 @sign(present="it had joined and not yet been given its assignment when it was no longer a member", absent="")
 def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
     """Whoever does not send SyncGroup in time is unknown as well; nothing says that it was silent."""
-    told = [unassigned_when_lost(timeline, away) for away in subject.absences]
-    return Present(tuple(e for lines in told for e in lines)) if told and all(told) else Absent()
+    shown = [unassigned_when_lost(timeline, away) for away in subject.absences]
+    return Present(tuple(e for lines in shown for e in lines)) if shown and all(shown) else Absent()
 
 
 @sign(
@@ -331,8 +331,8 @@ def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
 )
 def lost_before_its_log(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the first that a member's log says of it is that its commits are refused."""
-    told = [log_starts_after_expulsion(timeline, away) for away in subject.absences]
-    return Present(tuple(e for lines in told for e in lines)) if told and all(told) else Absent()
+    shown = [log_starts_after_expulsion(timeline, away) for away in subject.absences]
+    return Present(tuple(e for lines in shown for e in lines)) if shown and all(shown) else Absent()
 
 
 @sign(
@@ -353,8 +353,8 @@ def paused_or_cut_off(timeline: Timeline, subject: Subject) -> Answer:
     """Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out."""
     for absence in subject.absences:
         lasted = (absence.back_at or timeline.last) - absence.at
-        told = any(log.detailed for log in timeline.coverage.of(absence.participant))
-        if timeline.protocol in ("consumer", "streams") and (lasted < REQUEST_TIMEOUT_MS or not told):
+        detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
+        if timeline.protocol in ("consumer", "streams") and (lasted < REQUEST_TIMEOUT_MS or not detailed):
             return Present()
     return Absent()
 
@@ -364,8 +364,8 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
     """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
-    told = tuple(e for a in subject.absences for e in a.departure_lines if isinstance(e, MemberFailed))
-    return Present(told) if told else Unobservable()
+    expiries = tuple(e for a in subject.absences for e in a.departure_lines if isinstance(e, MemberFailed))
+    return Present(expiries) if expiries else Unobservable()
 
 
 @sign(present="it was running, and may have sent a LeaveGroup that these logs do not show", absent="")
@@ -374,12 +374,12 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
 
     Before 0.10.1 a slow loop is silence: nobody sends a LeaveGroup for it.
     """
-    if any(heartbeats_from_poll(timeline, one) for one in subject.participants):
+    if any(heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
     for absence in subject.absences:
-        unheard = all(d.why == "vanished" for d in absence.departures)
+        vanished = all(d.why == "vanished" for d in absence.departures)
         polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
         alive = isinstance(log_continues(timeline, absence), Present)
-        if not (unheard and polls and alive) or logs_leave_group(timeline, absence.participant):
+        if not (vanished and polls and alive) or logs_leave_group(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()

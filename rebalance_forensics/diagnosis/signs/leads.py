@@ -72,8 +72,8 @@ def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
 def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
     """Whether another broker took the group over."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
-    told = tuple(_moves_of_the_coordinator(timeline, begin, end))
-    return Present(told) if told else _by_the_coordinator(timeline, begin, end)
+    moves = tuple(_moves_of_the_coordinator(timeline, begin, end))
+    return Present(moves) if moves else _by_the_coordinator(timeline, begin, end)
 
 
 def _moves_of_the_coordinator(timeline: Timeline, begin: int, end: int) -> Iterator[Event]:

@@ -83,8 +83,8 @@ def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> 
 
 def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """Where neither the leader nor the generation of a join is told (Sarama)."""
-    told = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
-    return bool(told) and not timeline.generations and not any(e.leader for e in told)
+    joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
+    return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
 
 
 def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collection[Participant]) -> bool:

@@ -55,8 +55,8 @@ def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
 def _by_their_end(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
     ends = [(final_departure(timeline, member), member) for member in timeline.members()]
-    told = [(None if left is None else left.at, member) for left, member in ends]
-    return sorted(told, key=lambda end: -inf if end[0] is None else -end[0])
+    last_seen = [(None if left is None else left.at, member) for left, member in ends]
+    return sorted(last_seen, key=lambda end: -inf if end[0] is None else -end[0])
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:

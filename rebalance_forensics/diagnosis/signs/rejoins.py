@@ -32,10 +32,10 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, RO
 
 def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
-    wordless = timeline.cached_as(
+    without_reason = timeline.cached_as(
         "ids of wordless rejoins", lambda: frozenset(r.id for r in rejoins_without_reason(timeline))
     )
-    return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in wordless)
+    return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in without_reason)
 
 
 @sign(
@@ -132,8 +132,8 @@ def _leader(timeline: Timeline, generation: int | None) -> Participant | None:
 
 
 def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
-    told = ((g.generation, g.leader) for g in timeline.generations)
-    return {number: timeline.participants.of_member(leader) if leader else None for number, leader in told}
+    leaders = ((g.generation, g.leader) for g in timeline.generations)
+    return {number: timeline.participants.of_member(leader) if leader else None for number, leader in leaders}
 
 
 @sign(present="a member rejoined and these logs give no hint why", absent="")

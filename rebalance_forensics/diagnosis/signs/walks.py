@@ -26,5 +26,5 @@ def shown_by(walk: RestartWalk) -> dict[Sign, Answer]:
     all_back = all(r.arrivals for r in walk.restarts)
     shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}
     shown |= {CUT: (came, walk.cut)}
-    unheard: dict[Sign, Answer] = {EXPIRED_IN_TURN: Present()} if walk.mostly_expired else {}
-    return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | unheard
+    in_turn: dict[Sign, Answer] = {EXPIRED_IN_TURN: Present()} if walk.mostly_expired else {}
+    return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | in_turn

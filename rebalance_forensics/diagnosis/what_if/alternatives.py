@@ -94,7 +94,7 @@ def _kept_waiting(fault: Fault, pace: Pace) -> bool:
 
 
 def _usual_below(present: int, least: int) -> int | None:
-    return max((one for one in USUAL_TIMEOUTS if least <= one <= present // SHORTER), default=None)
+    return max((usual for usual in USUAL_TIMEOUTS if least <= usual <= present // SHORTER), default=None)
 
 
 COOPERATIVE = "cooperative rebalancing"
@@ -152,11 +152,11 @@ def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternat
 
 def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
     """What the logs leave open, empty for nothing; None where a release is too old."""
-    told = timeline.cached(releases_of).reported
+    runs = timeline.cached(releases_of).reported
     unknown = []
     for side, least in needs.items():
-        running = [one[-1] for one in told.get(side, {}).values()]
-        if any(one.high[:2] < least for one in running):
+        running = [release[-1] for release in runs.get(side, {}).values()]
+        if any(release.high[:2] < least for release in running):
             return None
         if not running:
             unknown.append(f"the {side}s run {'.'.join(map(str, least))} or newer")
@@ -166,8 +166,8 @@ def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
 def _assignors_are_built_in(timeline: Timeline) -> bool:
     """A custom assignor assigns for a reason of its own; no other protocol would keep it."""
     named = timeline.settings.get("partition.assignment.strategy", "")
-    classes = [one.strip(" []").removeprefix("class ") for one in named.split(",") if one.strip(" []")]
-    return all(one.startswith(BUILT_IN) or "." not in one for one in classes)
+    classes = [assignor.strip(" []").removeprefix("class ") for assignor in named.split(",") if assignor.strip(" []")]
+    return all(assignor.startswith(BUILT_IN) or "." not in assignor for assignor in classes)
 
 
 LEAST_PART = 0.1
@@ -233,8 +233,8 @@ class _Case(Struct, frozen=True):
 
 
 def _commits_before_it_returns(timeline: Timeline) -> bool:
-    told = [one[-1] for one in timeline.cached(releases_of).reported.get("client", {}).values()]
-    return bool(told) and all(one.high[:2] < COMMITS_ASYNC for one in told)
+    latest = [release[-1] for release in timeline.cached(releases_of).reported.get("client", {}).values()]
+    return bool(latest) and all(release.high[:2] < COMMITS_ASYNC for release in latest)
 
 
 def _is_like(present: Simulated, impact: Impact) -> bool:
@@ -253,11 +253,11 @@ def _offered(case: _Case, offers: Sequence[Alternative]) -> Iterator[WhatIf]:
         yield from _if_better(case, offer.name, case.under(offer.protocol), _explained(case, offer), offer.condition)
     for other in other_timeouts(case.sequence, case.classic, case.gap, case.known):
         simulated = simulate(case.sequence, other.pace, case.own)
-        told = f"{_simulated_with(case)} {other.price}"
-        yield from _if_better(case, other.name, simulated, told, other.condition)
+        explanation = f"{_simulated_with(case)} {other.price}"
+        yield from _if_better(case, other.name, simulated, explanation, other.condition)
 
 
-def _if_better(case: _Case, name: str, other: Simulated, told: str, condition: str | None) -> Iterator[WhatIf]:
+def _if_better(case: _Case, name: str, other: Simulated, explanation: str, condition: str | None) -> Iterator[WhatIf]:
     """What it would have saved, unless that is nothing to speak of."""
     present = case.present
     pairs = list(zip(present.runs, other.runs, strict=True))
@@ -265,14 +265,14 @@ def _if_better(case: _Case, name: str, other: Simulated, told: str, condition: s
     known = case.impact.stopped_ms is not None
     stopped = _saving([a.stopped_ms - b.stopped_ms for a, b in pairs], case.impact.stopped_ms) if known else None
     if _is_worth_it(unread, present.partition_ms.middle) or _is_worth_it(stopped, present.stopped_ms.middle):
-        yield WhatIf(alternative=name, unread=unread, stopped=stopped, explanation=told, condition=condition)
+        yield WhatIf(alternative=name, unread=unread, stopped=stopped, explanation=explanation, condition=condition)
 
 
 def _saving(differences: list[float], cost: int | None) -> Saving:
     """What the simulations saved, and never more than there was to save: they only come close to what happened."""
     spread = spread_of(differences)
     low, likely, high = (
-        round(one) if cost is None else min(round(one), cost) for one in (spread.low, spread.middle, spread.high)
+        round(value) if cost is None else min(round(value), cost) for value in (spread.low, spread.middle, spread.high)
     )
     return Saving(low=low, likely=likely, high=high)
 

@@ -50,10 +50,10 @@ class Consumer:
             # Nobody knows where in its batch it is.
             self._next = now + self.rest_of_batch()
         at = self._next if self.owned else now
-        for one in self.still:
-            if one.begin <= at < one.end:
+        for standstill in self.still:
+            if standstill.begin <= at < standstill.end:
                 # A frozen batch is continued, a stuck poll loop comes back with its next poll().
-                at = one.end + (max(at - max(one.begin, now), 0) if one.how == "frozen" else 0)
+                at = standstill.end + (max(at - max(standstill.begin, now), 0) if standstill.how == "frozen" else 0)
         return at
 
     def polls(self, now: float) -> None:
@@ -70,8 +70,12 @@ class Consumer:
     def next_heartbeat(self, now: float) -> float:
         """When its coordinator hears from it next; the heartbeat thread keeps running while the poll loop is stuck."""
         at = now + (self.beats_from - now) % (self.heartbeat + REQUEST_MS)
-        frozen = [one for one in self.still if one.how == "frozen" and one.begin <= at < one.end]
-        return max((float(one.end) for one in frozen), default=at)
+        frozen = [
+            standstill
+            for standstill in self.still
+            if standstill.how == "frozen" and standstill.begin <= at < standstill.end
+        ]
+        return max((float(standstill.end) for standstill in frozen), default=at)
 
     def take(self, partitions: Iterable[str], at: float) -> None:
         """It may read these from now on."""

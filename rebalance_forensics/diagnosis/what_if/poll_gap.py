@@ -51,20 +51,20 @@ def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """(when it rejoined, after how long) of every member that logs both."""
     found: list[tuple[int, int]] = []
     for participant in timeline.participants.everybody:
-        said = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
-        found += _of_one(said)
+        events = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
+        found += _of_one(events)
     return sorted(found)
 
 
-def _of_one(said: list[Event]) -> Iterator[tuple[int, int]]:
-    told: int | None = None
-    for event in said:
+def _of_one(events: list[Event]) -> Iterator[tuple[int, int]]:
+    noticed: int | None = None
+    for event in events:
         if event.at is None:
             continue
         match event:
             case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
-                told = event.at if told is None else told
+                noticed = event.at if noticed is None else noticed
             case PartitionsRevoked() | JoinStarted():
-                if told is not None:
-                    yield event.at, event.at - told
-                told = None
+                if noticed is not None:
+                    yield event.at, event.at - noticed
+                noticed = None

@@ -72,7 +72,7 @@ class SimulatedGroup(ABC):
         self.agenda.run(self.sequence.until)
         for member in self.members.values():
             member.give_up([*member.owned], self.sequence.until)
-        return [held for member in self.members.values() for held in member.held]
+        return [reading for member in self.members.values() for reading in member.held]
 
     def drift(self) -> float:
         """How far apart the heartbeats of members are that began together, in the last rebalance."""
@@ -147,12 +147,12 @@ class SimulatedGroup(ABC):
         if slot is None or not member.alive:
             return
         if fault.how == "frozen":
-            gone = self._heard(member, fault, now) + self.pace.session
+            removed_at = self._heard(member, fault, now) + self.pace.session
         else:
             # A static member that misses max.poll.interval.ms only stops its heartbeats (KIP-345).
-            gone = now + self.pace.poll_interval + (self.pace.session if self.static else 0)
-        if gone < fault.end:
-            self.agenda.plan(gone, lambda at: self.remove(slot, at))
+            removed_at = now + self.pace.poll_interval + (self.pace.session if self.static else 0)
+        if removed_at < fault.end:
+            self.agenda.plan(removed_at, lambda at: self.remove(slot, at))
         # A frozen process finishes its batch before it polls, and learns that its partitions are lost.
         back = fault.end + (member.rest_of_batch() if fault.how == "frozen" else 0)
         self.agenda.plan(back, lambda at: self._wakes(slot, at))

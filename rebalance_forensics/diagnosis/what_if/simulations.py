@@ -47,8 +47,8 @@ def unread_of(sequence: FaultSequence, readings: Iterable[Held]) -> Unread:
     """The gaps between the readings; who is frozen or stuck owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
     still = _standstills(sequence)
-    for one in readings:
-        read[one.partition] += awake((one.begin, one.end), still[one.member])
+    for reading in readings:
+        read[reading.partition] += awake((reading.begin, reading.end), still[reading.member])
     begin, until = sequence.begin, sequence.until
     everything = [span for spans in read.values() for span in spans]
     return Unread(
@@ -118,8 +118,8 @@ class EpochGroup(SimulatedGroup):
         slots = {p.name: p for p in sorted(self.slots, key=lambda p: p.name)}
         if not slots:
             return {}
-        held = {name: self._target.get(slot, ()) for name, slot in slots.items()}
-        return {slots[name]: given for name, given in sticky([*slots], self.sequence.partitions, held).items()}
+        owned = {name: self._target.get(slot, ()) for name, slot in slots.items()}
+        return {slots[name]: given for name, given in sticky([*slots], self.sequence.partitions, owned).items()}
 
     def _new_epoch(self, now: float) -> None:
         self._target = self._targets()
@@ -135,8 +135,8 @@ class EpochGroup(SimulatedGroup):
         if slot.busy or not slot.lives or slot not in self.slots:
             return
         target = self._target[slot]
-        held = {p for other in self.slots if other is not slot for p in other.given}
-        leaves, gets = slot.given - target, target - slot.given - held
+        taken = {p for other in self.slots if other is not slot for p in other.given}
+        leaves, gets = slot.given - target, target - slot.given - taken
         if leaves:
             slot.busy = True
             self._reconcile(slot, lambda at: self._revoke(slot, leaves, at), now)
@@ -335,11 +335,11 @@ class ClassicGroup(SimulatedGroup):
             return {}
         if not self.cooperative:
             return {slots[name]: given for name, given in in_ranges(names, partitions).items()}
-        held = {name: slot.member.owned for name, slot in slots.items() if slot.lives}
-        given = sticky(names, partitions, held)
-        owners = {p: name for name, mine in held.items() for p in mine}
+        owned = {name: slot.member.owned for name, slot in slots.items() if slot.lives}
+        given = sticky(names, partitions, owned)
+        owners = {p: name for name, parts in owned.items() for p in parts}
         # What has to be given up first is nobody's until the next rebalance.
-        return {slots[name]: {p for p in mine if owners.get(p, name) == name} for name, mine in given.items()}
+        return {slots[name]: {p for p in parts if owners.get(p, name) == name} for name, parts in given.items()}
 
 
 Protocol = Literal["eager", "eager, static", "cooperative", "cooperative, static", "KIP-848"]
@@ -372,8 +372,8 @@ def simulate(sequence: FaultSequence, pace: Pace, protocol: Protocol) -> Simulat
     runs = min(RUNS, max(FEWEST_RUNS, WORK // max(1, sequence.work)))
     found = tuple(_once(sequence, pace, protocol, seed) for seed in range(runs))
     return Simulated(
-        partition_ms=spread_of([one.partition_ms for one in found]),
-        stopped_ms=spread_of([one.stopped_ms for one in found]),
+        partition_ms=spread_of([run.partition_ms for run in found]),
+        stopped_ms=spread_of([run.stopped_ms for run in found]),
         runs=found,
     )
 

@@ -58,14 +58,16 @@ def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]
     for member in dict.fromkeys(m for line in lines for m in members_in(line)) if many else ():
         participant = timeline.participants.of_member(member)
         if participant is not None and participant in many:
-            told = found[culprit_of(participant).name]
-            if len(told) < MOST_IDS:
-                told.append(member)
+            ids = found[culprit_of(participant).name]
+            if len(ids) < MOST_IDS:
+                ids.append(member)
     return found
 
 
 def _of_many_ids(timeline: Timeline) -> frozenset[Participant]:
-    return frozenset(one for one in timeline.participants.everybody if len(one.member_ids) > MOST_IDS)
+    return frozenset(
+        participant for participant in timeline.participants.everybody if len(participant.member_ids) > MOST_IDS
+    )
 
 
 def culprits_of(

@@ -40,7 +40,7 @@ def _is_fencing(event: Event) -> bool:
 
 def _fenced(event: Event) -> str:
     brokers = getattr(event, "brokers", ()) or (getattr(event, "broker", None),)
-    return ", ".join("a broker" if one is None else f"broker-{one}" for one in brokers)
+    return ", ".join("a broker" if broker is None else f"broker-{broker}" for broker in brokers)
 
 
 def _who(event: Event) -> str:
@@ -51,11 +51,11 @@ def _who(event: Event) -> str:
 
 
 def _details(event: Event, fields: _Fields) -> list[str]:
-    said: list[str] = []
+    parts: list[str] = []
     for name in fields.said:
         text = getattr(event, name)
         if isinstance(text, str) and text not in EMPTY:
-            said.append(text)
+            parts.append(text)
     found: list[str] = []
     for name in fields.numbered:
         number = getattr(event, name)
@@ -65,12 +65,12 @@ def _details(event: Event, fields: _Fields) -> list[str]:
         found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
     for name in fields.named:
         value = getattr(event, name)
-        told = _own(event, _told(value)) if value else ""
-        if told and not (said and any(told in text for text in said)):
-            found.append(told)
-    if len(said) < 2:
-        return found + said
-    return found + [text for index, text in enumerate(said) if not any(text in other for other in said[:index])]
+        phrase = _own(event, _told(value)) if value else ""
+        if phrase and not (parts and any(phrase in text for text in parts)):
+            found.append(phrase)
+    if len(parts) < 2:
+        return found + parts
+    return found + [text for index, text in enumerate(parts) if not any(text in other for other in parts[:index])]
 
 
 class _Fields(NamedTuple):
@@ -88,8 +88,8 @@ class _Fields(NamedTuple):
 def _fields_of(kind: type[Event]) -> _Fields:
     known = kind.__struct_fields__
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
-    told = (tuple([name for name in names if name in known]) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED))
-    return _Fields(words, *told)
+    chosen = (tuple([name for name in names if name in known]) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED))
+    return _Fields(words, *chosen)
 
 
 def _own(event: Event, name: str) -> str:

@@ -125,12 +125,12 @@ def removed_by_hand(threads: Sequence[str]) -> str:
 
 def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
-    gone = {a.participant for a in absences}
-    number = len(gone)
+    removed = {a.participant for a in absences}
+    number = len(removed)
     who = f"{number} of {timeline.cached(_everybody)}"
     if timeline.coverage.is_excerpt:
-        who = counted_members(timeline, gone, one="1 ")  # how many members the picked lines leave out is unknown
-    if silent and not any(one.kind == "instance" for one in gone):
+        who = counted_members(timeline, removed, single="1 ")  # how many members the picked lines leave out is unknown
+    if silent and not any(participant.kind == "instance" for participant in removed):
         return (
             f"{who} may have been shut down: a consumer before 2.1 logs nothing when it closes, and Log4j 2 may stop "
             "first, so the log ends as if the process had died."

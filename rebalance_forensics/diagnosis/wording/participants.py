@@ -22,7 +22,7 @@ def members(timeline: Timeline, participants: Collection[Participant]) -> str:
     return f"{member(timeline, participants)}s"
 
 
-def counted_members(timeline: Timeline, participants: Collection[Participant], one: str = "one ") -> str:
+def counted_members(timeline: Timeline, participants: Collection[Participant], single: str = "one ") -> str:
     """`one member`, `3 instances`."""
     number = len(participants)
-    return f"{one}{member(timeline, participants)}" if number == 1 else f"{number} {members(timeline, participants)}"
+    return f"{single}{member(timeline, participants)}" if number == 1 else f"{number} {members(timeline, participants)}"

@@ -19,10 +19,10 @@ def most_telling(because: Iterable[Event], circumstances: Iterable[Event] = ()) 
     A few of the circumstances close the list even where it is long: without them it would not stand alone.
     """
     proof = _by_place(because)
-    beside = [event for line, event in _by_place(circumstances).items() if line not in proof]
-    kept = beside[:MOST_CIRCUMSTANCES]
-    told = _of_each_kind(list(proof.values()), MOST_LINES - len(kept))
-    return tuple([evidence_of(event) for event in (*told, *kept)]), len(proof) + len(beside)
+    others = [event for line, event in _by_place(circumstances).items() if line not in proof]
+    kept = others[:MOST_CIRCUMSTANCES]
+    chosen = _of_each_kind(list(proof.values()), MOST_LINES - len(kept))
+    return tuple([evidence_of(event) for event in (*chosen, *kept)]), len(proof) + len(others)
 
 
 def _by_place(events: Iterable[Event]) -> dict[tuple[str, int], Event]:

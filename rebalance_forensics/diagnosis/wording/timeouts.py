@@ -49,7 +49,7 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
 
 
 def _runs_in_connect(timeline: Timeline) -> bool:
-    clients = [client for one in timeline.participants.everybody for client in one.client_ids]
+    clients = [client for participant in timeline.participants.everybody for client in participant.client_ids]
     return bool(clients) and all(client.startswith(SINK_CLIENTS) for client in clients)
 
 
