@@ -1,4 +1,10 @@
-"""The leader could not assign or deliver."""
+"""The leader could not assign partitions, or could not deliver the assignment.
+
+What happened is put forward in four ways: exceptions of the assignor in the leader's log (THROWN); assignments that
+took longer than the leader's session (TOO_SLOW); without either, generations that never got an assignment (NONE_CAME);
+topics whose metadata was never complete (proposals/topics.py). Each explains the rebalances that started over; the
+advice is to fix or replace the assignor, or to make it faster.
+"""
 
 from __future__ import annotations
 
@@ -40,70 +46,8 @@ STILL_WAITS = (
 )
 
 
-def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
-    """The leader's assignor threw, once or again and again."""
-    leaders, stopped = leaders_in(timeline, run), goes_on(timeline, time_of(run[-1]))
-    who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
-    words = failure_text(run[0])
-    return Hypothesis(
-        because=run,
-        circumstances=trace_and_rebalance(timeline, run),
-        culprits=culprits_of(timeline, leaders[:2]),
-        answers={THROWN: Present(tuple(run))},
-        severity="critical" if len(run) > 2 or stopped else "warning",
-        onset=time_of(run[0]),
-        ongoing=stopped,
-        implies=effects_of_exceptions(timeline, run, leaders),
-        narrative=f"{who} could not assign partitions ({times(occurrences(run))}): {words.rstrip('. ')}.",
-        advice=fix_assignor(timeline, f"It failed {how_often(run)}."),
-    )
-
-
-def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
-    """Generations got no assignment, and no log tells why."""
-    lines, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
-    last = number <= 2 and stopped
-    in_a_row = (
-        f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "
-        "deliver them."
-    )
-    return Hypothesis(
-        because=lines,
-        culprits=culprits_of(timeline, undelivered.leaders[:2]),
-        answers={NONE_CAME: Present(lines)},
-        severity="critical" if number > 2 or stopped else "warning",
-        onset=undelivered.begin,
-        ongoing=stopped,
-        implies=effects_of_waiting(timeline, undelivered, last=last),
-        narrative=STILL_WAITS if last else in_a_row,
-        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),
-    )
-
-
-def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
-    """While the leader assigns, the coordinator's lock of the client is held and its heartbeat thread waits for it."""
-    took_ms = timeline.measured(max(s.took_ms for s in late))
-    culprits = culprits_of(timeline, [s.leader for s in late])
-    shown = tuple(e for s in late for e in s.lines)
-    return Hypothesis(
-        because=shown,
-        culprits=culprits,
-        answers={TOO_SLOW: Present(shown)},
-        severity="critical" if len(late) > 2 else "warning",
-        onset=time_of(late[0].joined),
-        explains=tuple(d for s in late for d in s.lost),
-        implies=effects_of_slowness(timeline, late),
-        narrative=(
-            f"{', '.join(c.name for c in culprits)} led the group and took "
-            f"{'too long' if took_ms is None else f'up to {seconds(took_ms)}'} to assign: "
-            "its session expired before it could deliver the assignment."
-        ),
-        advice=speed_up_assignor(took_ms),
-    )
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Assignor exceptions at the leader; without its log, generations that never get an assignment."""
+    """Failed and late assignments; without them, generations that never got one; topics that were never ready."""
     thrown, slow = assignor_failures(timeline), slow_assignments(timeline)
     yield from (about_exceptions(timeline, run) for run in thrown)
     yield from (about_slowness(timeline, late) for late in slow)
@@ -146,3 +90,66 @@ CAUSE = Cause(
     settings=("partition.assignment.strategy", "group.protocol"),
     kips=("KIP-848",),
 )
+
+
+def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
+    """Exceptions of the leader's assignor, once or again and again."""
+    leaders, stopped = leaders_in(timeline, run), goes_on(timeline, time_of(run[-1]))
+    who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
+    words = failure_text(run[0])
+    return Hypothesis(
+        because=run,
+        circumstances=trace_and_rebalance(timeline, run),
+        culprits=culprits_of(timeline, leaders[:2]),
+        answers={THROWN: Present(tuple(run))},
+        severity="critical" if len(run) > 2 or stopped else "warning",
+        onset=time_of(run[0]),
+        ongoing=stopped,
+        implies=effects_of_exceptions(timeline, run, leaders),
+        narrative=f"{who} could not assign partitions ({times(occurrences(run))}): {words.rstrip('. ')}.",
+        advice=fix_assignor(timeline, f"It failed {how_often(run)}."),
+    )
+
+
+def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
+    """Assignments that took longer than the leader's session."""
+    # AbstractCoordinator holds its lock while the leader assigns, and the heartbeat thread waits for that lock.
+    took_ms = timeline.measured(max(s.took_ms for s in late))
+    culprits = culprits_of(timeline, [s.leader for s in late])
+    shown = tuple(e for s in late for e in s.lines)
+    return Hypothesis(
+        because=shown,
+        culprits=culprits,
+        answers={TOO_SLOW: Present(shown)},
+        severity="critical" if len(late) > 2 else "warning",
+        onset=time_of(late[0].joined),
+        explains=tuple(d for s in late for d in s.lost),
+        implies=effects_of_slowness(timeline, late),
+        narrative=(
+            f"{', '.join(c.name for c in culprits)} led the group and took "
+            f"{'too long' if took_ms is None else f'up to {seconds(took_ms)}'} to assign: "
+            "its session expired before it could deliver the assignment."
+        ),
+        advice=speed_up_assignor(took_ms),
+    )
+
+
+def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
+    """Generations without an assignment; no log gives the reason."""
+    lines, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
+    last = number <= 2 and stopped
+    in_a_row = (
+        f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "
+        "deliver them."
+    )
+    return Hypothesis(
+        because=lines,
+        culprits=culprits_of(timeline, undelivered.leaders[:2]),
+        answers={NONE_CAME: Present(lines)},
+        severity="critical" if number > 2 or stopped else "warning",
+        onset=undelivered.begin,
+        ongoing=stopped,
+        implies=effects_of_waiting(timeline, undelivered, last=last),
+        narrative=STILL_WAITS if last else in_a_row,
+        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),
+    )

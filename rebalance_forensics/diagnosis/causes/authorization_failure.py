@@ -1,4 +1,9 @@
-"""A member may not use the group or topic."""
+"""A member may not use the group or the topic, or may not log in.
+
+What happened: a client's log or a broker's log has a denial, or every connection fails with an authentication error.
+Put forward for each client (proposals/rejections.py for denials, about_failed_logins here) and, from brokers' logs
+alone, for each principal. The sentence quotes the brokers' answer; the advice names the ACL or the credentials.
+"""
 
 from __future__ import annotations
 
@@ -24,59 +29,12 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
-_THROWN = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
-
-
-def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """The lines of each client that say so."""
-    found: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(NodeDisconnected, ExceptionLogged):
-        participant = timeline.participants.of_speaker(event)
-        if participant is not None and _is_refused(event):
-            found[participant].append(event)
-    return dict(found)
-
-
-def words_of_refusal(events: list[Event]) -> str | None:
-    """What the brokers answered, as the client prints it."""
-    answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
-    thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
-    return next((answer.partition("\n")[0].rstrip(". ") for answer in (*answers, *thrown) if answer), None)
-
-
-def _is_refused(event: Event) -> bool:
-    if isinstance(event, NodeDisconnected):
-        return event.cause == "authentication failed"
-    return isinstance(event, ExceptionLogged) and (event.exception or "").rpartition(".")[2] in _THROWN
-
-
+_AUTHENTICATION_ERRORS = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
 NOT_AUTHENTICATED = stated("not-authenticated", present="the brokers did not accept its credentials")
 
 
-def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Each client that the brokers turned away before it could ask for anything."""
-    for participant, events in sorted(failed_logins(timeline).items(), key=lambda item: item[0].name):
-        first, last = time_of(events[0]), time_of(events[-1])
-        culprits, words = culprits_of(timeline, [participant]), words_of_refusal(events)
-        moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
-        yield Hypothesis(
-            because=events,
-            culprits=culprits,
-            answers={NOT_AUTHENTICATED: Present(distinct_events(events))},
-            participants=(participant,),
-            severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
-            implies=with_rebalances(timeline, moves),
-            struck_at=first,
-            narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",
-            advice=renew_credentials(events),
-        )
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame clients that were denied the group or its topics, or that could not log in.
-
-    Where only brokers tell, name their principals.
-    """
+    """Denials by client, failed logins, and, where only brokers' logs have them, denials by principal."""
     for participant, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
         yield rejections.about_denial(timeline, participant, events)
     yield from about_failed_logins(timeline)
@@ -112,3 +70,45 @@ CAUSE = Cause(
     lookalikes=("group-max-size", "inconsistent-protocol"),
     settings=("allow.everyone.if.no.acl.found",),
 )
+
+
+def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
+    """One hypothesis for each client that could not log in."""
+    for participant, events in sorted(failed_logins(timeline).items(), key=lambda item: item[0].name):
+        first, last = time_of(events[0]), time_of(events[-1])
+        culprits, words = culprits_of(timeline, [participant]), logged_answer(events)
+        moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
+        yield Hypothesis(
+            because=events,
+            culprits=culprits,
+            answers={NOT_AUTHENTICATED: Present(distinct_events(events))},
+            participants=(participant,),
+            severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
+            implies=with_rebalances(timeline, moves),
+            struck_at=first,
+            narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",
+            advice=renew_credentials(events),
+        )
+
+
+def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
+    """Lines of failed authentication by client."""
+    found: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(NodeDisconnected, ExceptionLogged):
+        participant = timeline.participants.of_speaker(event)
+        if participant is not None and _is_failed_login(event):
+            found[participant].append(event)
+    return dict(found)
+
+
+def _is_failed_login(event: Event) -> bool:
+    if isinstance(event, NodeDisconnected):
+        return event.cause == "authentication failed"
+    return isinstance(event, ExceptionLogged) and (event.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS
+
+
+def logged_answer(events: list[Event]) -> str | None:
+    """The brokers' answer, as the client logs it."""
+    answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
+    thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
+    return next((answer.partition("\n")[0].rstrip(". ") for answer in (*answers, *thrown) if answer), None)

@@ -1,4 +1,10 @@
-"""One member closed its consumer while the group kept running, and that was no deployment."""
+"""One member closed its consumer while the group kept running, and it was no deployment.
+
+What happened is put forward in four ways: a close after an exception (a fault, with advice for that exception); a close
+and a return without a logged error; a close whose reason only the member's own log would show (ERROR_UNHEARD); a member
+that the next list of all members lacks (MISSING_FROM_LIST). What a closing of any cause looks like is in
+episodes/members/clean_exits.py and signs/closings.py.
+"""
 
 from __future__ import annotations
 
@@ -36,70 +42,11 @@ NEXT_STEP_UNHEARD = stated(
     "next-step-unheard",
     present="the coordinator is not heard long enough to show whether others were restarted before or after it",
 )
-
 MISSING_FROM_LIST = stated("missing-from-the-next-list", present="the next list of all members lacks it")
 
 
-def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
-    """It closed after an exception."""
-    exception = exception_name(errors[0])
-    return about_absences(
-        timeline,
-        [away],
-        because=errors[:6],
-        severity="critical" if was_last_member(timeline, away) else "warning",
-        struck_at=away.stop.at if away.stop is not None else None,
-        narrative=f"{what_ended(away)} after {exception}.",
-        advice=_after_failure(away, errors[0], exception),
-    )
-
-
-def _after_failure(away: Absence, error: Event, exception: str) -> tuple[Advice, ...]:
-    if isinstance(error, WorkChanged):
-        return restart_task(exception)
-    return outlast_lost_connections(exception) if is_of_a_connection(error) else handle_exception(away, exception)
-
-
-def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
-    """It closed without an error that anybody logged, and came back."""
-    begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
-    heard = covering(timeline.coverage.brokers, begin, end)
-    back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
-    return about_absences(
-        timeline,
-        [away],
-        severity="info",
-        narrative=f"{{who}} {back}.",
-        answers={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
-    )
-
-
-def about_unheard_close(timeline: Timeline, away: Absence) -> Hypothesis:
-    """An error may have closed it: to the coordinator that looks like a member that was shut down."""
-    left = "A thread of {who} left the group" if away.participant.kind == "instance" else "{who} closed its consumer"
-    return about_absences(
-        timeline,
-        [away],
-        severity="warning",
-        narrative=f"{left}; only its own log would show whether an error was the reason.",
-        answers={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
-    )
-
-
-def about_missing(timeline: Timeline, away: Absence) -> Hypothesis:
-    """It is in one list of all members and not in the next; the lines between were left out."""
-    lists = [e for d in away.departures for e in d.events]
-    return about_absences(
-        timeline,
-        [away],
-        severity="info",
-        narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
-        answers={MISSING_FROM_LIST: Present(tuple(lists))},
-    )
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that closed after an exception, or may have; lone ones that closed and came back, or are just missing."""
+    """Single closes after an exception, with a return, or without a client's log; members that a later list lacks."""
     for away in closings(timeline):
         errors = exception_before(timeline, away)
         if errors:
@@ -107,7 +54,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         elif away.back_at is not None:
             yield about_return(timeline, away)
         elif left_without_client_log(timeline, [away]):
-            yield about_unheard_close(timeline, away)
+            yield about_close_without_client_log(timeline, away)
     yield from (about_missing(timeline, away) for away in missing_from_next_list(timeline))
 
 
@@ -137,3 +84,61 @@ CAUSE = Cause(
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
     kips=("KIP-800",),
 )
+
+
+def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
+    """A close after an exception."""
+    exception = exception_name(errors[0])
+    return about_absences(
+        timeline,
+        [away],
+        because=errors[:6],
+        severity="critical" if was_last_member(timeline, away) else "warning",
+        struck_at=away.stop.at if away.stop is not None else None,
+        narrative=f"{what_ended(away)} after {exception}.",
+        advice=_after_failure(away, errors[0], exception),
+    )
+
+
+def _after_failure(away: Absence, error: Event, exception: str) -> tuple[Advice, ...]:
+    if isinstance(error, WorkChanged):
+        return restart_task(exception)
+    return outlast_lost_connections(exception) if is_of_a_connection(error) else handle_exception(away, exception)
+
+
+def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
+    """A close without a logged error, and a return."""
+    begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
+    heard = covering(timeline.coverage.brokers, begin, end)
+    back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
+    return about_absences(
+        timeline,
+        [away],
+        severity="info",
+        narrative=f"{{who}} {back}.",
+        answers={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
+    )
+
+
+def about_close_without_client_log(timeline: Timeline, away: Absence) -> Hypothesis:
+    """A close that only the coordinator logged, to which an error and a shutdown look the same."""
+    left = "A thread of {who} left the group" if away.participant.kind == "instance" else "{who} closed its consumer"
+    return about_absences(
+        timeline,
+        [away],
+        severity="warning",
+        narrative=f"{left}; only its own log would show whether an error was the reason.",
+        answers={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
+    )
+
+
+def about_missing(timeline: Timeline, away: Absence) -> Hypothesis:
+    """A member of one list and not of the next; the lines between them were left out."""
+    lists = [e for d in away.departures for e in d.events]
+    return about_absences(
+        timeline,
+        [away],
+        severity="info",
+        narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
+        answers={MISSING_FROM_LIST: Present(tuple(lists))},
+    )

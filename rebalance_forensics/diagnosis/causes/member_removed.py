@@ -1,4 +1,9 @@
-"""An administrator removed members."""
+"""An administrator removed members (Admin.removeMembersFromConsumerGroup, KIP-345, KIP-800).
+
+What happened: the coordinator logged the removal, or, without its log, several members received UNKNOWN_MEMBER_ID at
+the same heartbeat although none had lost its coordinator. One hypothesis for each request; members that came back were
+running, and the advice is to remove only those that are not.
+"""
 
 from __future__ import annotations
 
@@ -17,32 +22,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import TICK_MS
 
 
-def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bool) -> Hypothesis:
-    """An administrator removed them; those that came back by themselves were running.
-
-    `logged` if the coordinator logs the removal: their own logs only show that they were members no more.
-    """
-    back = all(away.back_at is not None for away in together)
-    participants = dict.fromkeys(away.participant for away in together)
-    who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
-    again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
-    narrative = f"An administrator removed {who}{again}."
-    if not logged:
-        narrative = (
-            f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
-            "coordinator: an administrator may have removed them."
-        )
-    return about_absences(
-        timeline,
-        together,
-        severity="warning" if back or not logged else "info",
-        narrative=narrative,
-        advice=remove_only_the_gone(together) if back else (),
-    )
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that one request removed; without the coordinator's log, those that were unknown all at once."""
+    """Members that one request removed; without the coordinator's log, members that were expelled all at once."""
     for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS):
         yield about_removal(timeline, together, logged=True)
     for together in expelled_at_once(timeline):
@@ -68,3 +49,27 @@ CAUSE = Cause(
     lookalikes=("shutdown", "static-member-fenced", "process-pause"),
     kips=("KIP-345", "KIP-800"),
 )
+
+
+def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bool) -> Hypothesis:
+    """Members that one request removed; `logged` if the coordinator logged the removal.
+
+    Without that line the members' logs only show that they were no longer in the group.
+    """
+    back = all(away.back_at is not None for away in together)
+    participants = dict.fromkeys(away.participant for away in together)
+    who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
+    again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
+    narrative = f"An administrator removed {who}{again}."
+    if not logged:
+        narrative = (
+            f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
+            "coordinator: an administrator may have removed them."
+        )
+    return about_absences(
+        timeline,
+        together,
+        severity="warning" if back or not logged else "info",
+        narrative=narrative,
+        advice=remove_only_the_gone(together) if back else (),
+    )

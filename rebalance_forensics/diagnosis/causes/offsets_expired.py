@@ -1,4 +1,9 @@
-"""Committed offsets of an empty group were removed."""
+"""Committed offsets of an empty group were removed (KIP-186, KIP-211).
+
+What happened: a broker logged expired offsets of this group, or a number of expired offsets while this group was empty.
+One hypothesis with the sign EXPIRED; the advice is a longer offsets.retention.minutes, with the time the group was
+empty.
+"""
 
 from __future__ import annotations
 
@@ -18,55 +23,11 @@ from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-
-class ExpiredOffsets(Struct, frozen=True):
-    """The lines about the offsets, and those that say when the group became empty."""
-
-    expired: tuple[OffsetsExpired, ...]
-    emptied: tuple[Event, ...]
-
-    @property
-    def empty_for_ms(self) -> int | None:
-        """How long the group had been empty; None where no line shows when it became empty, or none has a time."""
-        return elapsed(self.emptied[0].at, self.expired[0].at) if self.emptied else None
-
-
-def expired_offsets(timeline: Timeline) -> ExpiredOffsets | None:
-    """Expirations that concern this group: named, or counted while it was empty."""
-    events = timeline.of(OffsetsExpired)
-    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
-    if not expired:
-        return None
-    empty = (e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group)
-    return ExpiredOffsets(tuple(expired), tuple(e for e in empty if (e.at or 0) <= (expired[0].at or 0)))
-
-
-def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
-    return event.group == timeline.group or timeline.group in event.groups
-
-
-def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
-    """Whether it tells how many expired of groups that it does not name, this one perhaps among them."""
-    if event.group is not None or event.groups or not event.count:
-        return False
-    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.coordinator_events}
-    broker, partition = event.speaker.broker, event.speaker.offsets_partition
-    return any(b == broker and (partition is None or p is None or p == partition) for b, p in places)
-
-
-def _is_empty(timeline: Timeline, at: int) -> bool:
-    """Whether the last member has left by then, and nobody has come since; KIP-848 has no line for it."""
-    logged = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
-    reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
-    emptied = max([*logged, *(t for t in reached if t < at)], default=None)
-    return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
-
-
 EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Expirations that concern this group: named, or counted while it was empty."""
+    """At most one hypothesis: offsets of this group expired while it was empty."""
     found = expired_offsets(timeline)
     if found is not None:
         yield Hypothesis(
@@ -98,3 +59,47 @@ CAUSE = Cause(
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),
 )
+
+
+def expired_offsets(timeline: Timeline) -> ExpiredOffsets | None:
+    """Expirations that name this group, or that count offsets while it was empty."""
+    events = timeline.of(OffsetsExpired)
+    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
+    if not expired:
+        return None
+    empty = (e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group)
+    return ExpiredOffsets(tuple(expired), tuple(e for e in empty if (e.at or 0) <= (expired[0].at or 0)))
+
+
+class ExpiredOffsets(Struct, frozen=True):
+    """Lines about the expired offsets, and lines about the group becoming empty."""
+
+    expired: tuple[OffsetsExpired, ...]
+    emptied: tuple[Event, ...]
+
+    @property
+    def empty_for_ms(self) -> int | None:
+        """Time since the group became empty; None if no timed line shows it."""
+        return elapsed(self.emptied[0].at, self.expired[0].at) if self.emptied else None
+
+
+def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
+    return event.group == timeline.group or timeline.group in event.groups
+
+
+def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
+    """True if the line counts offsets of unnamed groups that this group's coordinator keeps."""
+    if event.group is not None or event.groups or not event.count:
+        return False
+    places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.coordinator_events}
+    broker, partition = event.speaker.broker, event.speaker.offsets_partition
+    return any(b == broker and (partition is None or p is None or p == partition) for b, p in places)
+
+
+def _is_empty(timeline: Timeline, at: int) -> bool:
+    """True if the last member had left by then and none has joined since."""
+    # A KIP-848 coordinator does not log that a group became empty; its generations show it.
+    logged = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
+    reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
+    emptied = max([*logged, *(t for t in reached if t < at)], default=None)
+    return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)

@@ -1,4 +1,9 @@
-"""Streams probing rebalances that never end (KIP-441)."""
+"""Probing rebalances of a Streams group that never end (KIP-441).
+
+What happened: at least three probing rebalances in a row moved no task, and the last one schedules another. One
+hypothesis, ongoing, with the sign STILL_PROBING; the sentence gives their number and interval, the advice is to let
+warm-ups catch up (acceptable.recovery.lag, max.warmup.replicas).
+"""
 
 from __future__ import annotations
 
@@ -21,55 +26,13 @@ from rebalance_forensics.timeline.timeouts import PROBING, setting_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
 
 ROUNDS = 3
-
-
-class Probing(Struct, frozen=True):
-    """The probing rebalances, how far they are apart, and the lines that show them."""
-
-    rebalances: tuple[Rebalance, ...]
-    interval_ms: int
-    lines: tuple[Event, ...]
-
-
-def endless_probing(timeline: Timeline) -> Probing | None:
-    """At least three probing rebalances that moved no task, the last of which still asks for another."""
-    if timeline.kind != "streams":
-        return None
-    probing = _since_tasks_moved(timeline.rebalances)
-    if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
-        return None
-    interval = setting_ms(timeline, PROBING)
-    return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
-
-
-def _since_tasks_moved(rebalances: Sequence[Rebalance]) -> tuple[Rebalance, ...]:
-    """The probing rebalances after the last hand-over: a task that is handed over to its new owner had caught up."""
-    since: list[Rebalance] = []
-    for rebalance in rebalances:
-        if rebalance.followup == "cooperative":
-            since.clear()
-        elif rebalance.followup == "probing":
-            since.append(rebalance)
-    return tuple(since)
-
-
-def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
-    """Who triggered it as scheduled, how it began, and that its leader schedules the next one."""
-    began = rebalance.started_at
-    triggered = timeline.of(FollowUpTriggered).between(began - ONE_REBALANCE_MS, began + REQUEST_MS)
-    yield from triggered[-1:]
-    yield from rebalance.events[:1]
-    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + ONE_REBALANCE_MS)
-    yield from [e for e in requested if e.scheduled_at][:1]
-
-
 STILL_PROBING = stated(
     "still-probing", present="each probing rebalance asked for another, and none called the assignment stable"
 )
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At least three probing rebalances that moved no task, the last of which still asks for another."""
+    """At most one hypothesis: the probing rebalances of a group whose warm-ups have not caught up."""
     probing = endless_probing(timeline)
     if probing is not None:
         rounds, interval = len(probing.rebalances), timeline.measured(probing.interval_ms)
@@ -106,3 +69,43 @@ CAUSE = Cause(
     ),
     kips=("KIP-441",),
 )
+
+
+def endless_probing(timeline: Timeline) -> Probing | None:
+    """At least three probing rebalances that moved no task, the last of which still asks for another."""
+    if timeline.kind != "streams":
+        return None
+    probing = _since_tasks_moved(timeline.rebalances)
+    if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
+        return None
+    interval = setting_ms(timeline, PROBING)
+    return Probing(probing, interval, distinct_events(e for r in probing for e in _lines_of(timeline, r)))
+
+
+class Probing(Struct, frozen=True):
+    """Probing rebalances since a task last moved, their configured interval and the lines that show them."""
+
+    rebalances: tuple[Rebalance, ...]
+    interval_ms: int
+    lines: tuple[Event, ...]
+
+
+def _since_tasks_moved(rebalances: Sequence[Rebalance]) -> tuple[Rebalance, ...]:
+    """Probing rebalances after the last one that moved a task: a task moves when its warm-up has caught up."""
+    since: list[Rebalance] = []
+    for rebalance in rebalances:
+        if rebalance.followup == "cooperative":
+            since.clear()
+        elif rebalance.followup == "probing":
+            since.append(rebalance)
+    return tuple(since)
+
+
+def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
+    """Lines of the scheduled trigger, of the start, and of the leader scheduling the next one."""
+    began = rebalance.started_at
+    triggered = timeline.of(FollowUpTriggered).between(began - ONE_REBALANCE_MS, began + REQUEST_MS)
+    yield from triggered[-1:]
+    yield from rebalance.events[:1]
+    requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + ONE_REBALANCE_MS)
+    yield from [e for e in requested if e.scheduled_at][:1]

@@ -1,4 +1,9 @@
-"""Two applications use one group.id."""
+"""Two applications use one group.id.
+
+What happened: the subscriptions of a group fall into families without a topic in common. The family that came later, or
+is smaller, is blamed (NO_TOPIC_IN_COMMON). With brokers' logs alone, where no subscription is logged, client ids of two
+forms are a weak hint (UNLIKE_NAMES). The advice is a group.id for each application.
+"""
 
 from __future__ import annotations
 
@@ -28,151 +33,12 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
-
-
-class Intruders(Struct, frozen=True):
-    """Members that belong to another application than the first ones, and the lines that show it."""
-
-    members: tuple[Participant, ...]
-    lines: tuple[Event, ...]
-    by_names_alone: bool
-
-    def moves(self, timeline: Timeline) -> tuple[Arrival | Request, ...]:
-        """How often they came or rejoined."""
-        strange = set(self.members)
-        came = (a for a in timeline.arrivals if a.participant in strange)
-        return (*came, *(r for r in timeline.requests if r.participant in strange))
-
-
-def intruders(timeline: Timeline) -> Intruders | None:
-    """Members whose subscriptions have no topic in common with those that came first or are more."""
-    if timeline.kind != "consumer":
-        return None
-    asked, lines = _subscriptions(timeline)
-    given = given_topics(timeline)
-    families = _families({**given.topics, **asked})
-    if len(families) < 2 or not (
-        all(_surely_apart(f, asked, given) for f in families) or _dealt_apart(timeline, families, given)
-    ):
-        return _by_names(timeline)
-    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
-    strange = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
-    shown = [e for a in strange for e in (lines[a] or given.lines[a])[:2]]
-    shown += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
-    return Intruders(tuple(strange), tuple(shown), by_names_alone=False)
-
-
-def _surely_apart(family: list[Participant], asked: dict[Participant, frozenset[str]], given: GivenTopics) -> bool:
-    """Where no line tells what they asked for: a topic with partitions enough for every member is theirs alone."""
-    if all(a in asked for a in family):
-        return True
-    members = len(asked.keys() | given.topics.keys())
-    return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
-
-
-def _dealt_apart(timeline: Timeline, families: list[list[Participant]], given: GivenTopics) -> bool:
-    """Range and round-robin give nobody a second partition of a topic before each of its readers has one.
-
-    Whoever has two while all families are there reads it alone; a sticky assignor keeps no such order.
-    """
-    assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
-    if timeline.mode != "eager" or "sticky" in assignor.lower():
-        return False
-    by_family = [[e for a in family for e in given.lines.get(a, ())] for family in families]
-    if not all(by_family):
-        return False
-    since = max(_begun(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in by_family))
-    departure = timeline.departures.first(since)
-    until = departure.at if departure is not None else timeline.last + 1
-    return all(any(since <= time_of(e) < until and _doubles(e) for e in lines) for lines in by_family)
-
-
-def _begun(timeline: Timeline, event: Event) -> int:
-    """When the rebalance began that ended with this assignment."""
-    rebalance = timeline.rebalances.last(time_of(event))
-    return rebalance.started_at if rebalance is not None else time_of(event)
-
-
-def _doubles(event: Event) -> bool:
-    if not isinstance(event, PartitionsAssigned):
-        return False
-    topics = [p.rpartition("-")[0] for p in event.partitions]
-    return len(topics) > len(set(topics))
-
-
-def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
-    topics: dict[Participant, set[str]] = defaultdict(set)
-    lines: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(Subscribed):
-        participant = timeline.participants.of_speaker(event)
-        if participant is not None and event.topics and not event.by_hand:
-            topics[participant] |= set(event.topics)
-            lines[participant].append(event)
-    return {a: frozenset(t) for a, t in topics.items()}, lines
-
-
-def _families(topics: dict[Participant, frozenset[str]]) -> list[list[Participant]]:
-    """Participants joined by any topic in common."""
-    families: dict[str, list[Participant]] = {}
-    for participant, wanted in sorted(topics.items(), key=lambda item: item[0].name):
-        same = {id(family): family for topic in wanted if (family := families.get(topic)) is not None}
-        merged = max(same.values(), key=len, default=[])
-        moved = [a for family in same.values() if family is not merged for a in family]
-        merged += [*moved, participant]
-        for topic in wanted.union(*(topics[a] for a in moved)):
-            families[topic] = merged
-    return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
-
-
-def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
-    arrivals = (timeline.arrivals.of(participant) for participant in family)
-    return min((came[0].at for came in arrivals if came), default=timeline.first)
-
-
-def _by_names(timeline: Timeline) -> Intruders | None:
-    """From brokers alone: late newcomers whose client ids are built unlike everybody else's.
-
-    Names are a hint only: one application may be written in two languages. A client id that nobody set tells nothing
-    (`consumer-group-1`), and whoever takes the places of all others is their next release.
-    """
-    first = [a for a in timeline.arrivals if a.first]
-    members = timeline.members()
-    if not first or any(participant.has_log for participant in members):
-        return None
-    stems: dict[str, list[Participant]] = defaultdict(list)
-    unset = (_stem(f"consumer-{timeline.group}"), _stem("consumer"))
-    for participant in members:
-        stem = _stem(participant.name)
-        if stem in unset:
-            return None
-        stems[stem].append(participant)
-    if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
-        return None
-    home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
-    strange = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
-    came = [a for a in first if a.participant in strange and not a.while_empty]
-    if all(final_departure(timeline, a) for a in stems[home]):
-        return None
-    return Intruders(strange, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
-
-
-@lru_cache(maxsize=1 << 12)
-def _stem(name: str) -> str:
-    """The words of a name, without numbers and the ids that deployments put in (`orders-7f9c6d-x2kqp`)."""
-    words: list[str] = []
-    for word in _BETWEEN_WORDS.split(name):
-        stem = word if word.isalpha() else _NUMBER.sub("", word)
-        if stem and (stem.isalpha() or not _DIGIT.search(stem)):
-            words.append(stem)
-    return "-".join(words)
-
-
 NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
 UNLIKE_NAMES = stated("unlike-client-ids", present="its newcomers have client ids of a different form than all others")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members whose subscriptions have no topic in common, blaming those that came later or are fewer."""
+    """At most one hypothesis: the later or smaller family of subscriptions does not belong into this group."""
     found = intruders(timeline)
     if found is None:
         return
@@ -205,3 +71,141 @@ CAUSE = Cause(
     lookalikes=("subscription-change", "scale-out"),
     settings=("group.id", "partition.assignment.strategy"),
 )
+
+
+def intruders(timeline: Timeline) -> Intruders | None:
+    """Members whose subscriptions have no topic in common with those that came first or are more."""
+    if timeline.kind != "consumer":
+        return None
+    asked, lines = _subscriptions(timeline)
+    given = given_topics(timeline)
+    families = _families({**given.topics, **asked})
+    if len(families) < 2 or not (
+        all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
+    ):
+        return _by_names(timeline)
+    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
+    foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
+    shown = [e for a in foreign for e in (lines[a] or given.lines[a])[:2]]
+    shown += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
+    return Intruders(tuple(foreign), tuple(shown), by_names_alone=False)
+
+
+class Intruders(Struct, frozen=True):
+    """Members that belong to another application than the first ones, and the lines that show it."""
+
+    members: tuple[Participant, ...]
+    lines: tuple[Event, ...]
+    by_names_alone: bool
+
+    def moves(self, timeline: Timeline) -> tuple[Arrival | Request, ...]:
+        """Their arrivals and rejoins, each of which rebalanced the other application."""
+        foreign = set(self.members)
+        came = (a for a in timeline.arrivals if a.participant in foreign)
+        return (*came, *(r for r in timeline.requests if r.participant in foreign))
+
+
+def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
+    topics: dict[Participant, set[str]] = defaultdict(set)
+    lines: dict[Participant, list[Event]] = defaultdict(list)
+    for event in timeline.of(Subscribed):
+        participant = timeline.participants.of_speaker(event)
+        if participant is not None and event.topics and not event.by_hand:
+            topics[participant] |= set(event.topics)
+            lines[participant].append(event)
+    return {a: frozenset(t) for a, t in topics.items()}, lines
+
+
+def _families(topics: dict[Participant, frozenset[str]]) -> list[list[Participant]]:
+    """Participants grouped so that any two with a common topic are in one family."""
+    families: dict[str, list[Participant]] = {}
+    for participant, wanted in sorted(topics.items(), key=lambda item: item[0].name):
+        same = {id(family): family for topic in wanted if (family := families.get(topic)) is not None}
+        merged = max(same.values(), key=len, default=[])
+        moved = [a for family in same.values() if family is not merged for a in family]
+        merged += [*moved, participant]
+        for topic in wanted.union(*(topics[a] for a in moved)):
+            families[topic] = merged
+    return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
+
+
+def _has_own_topics(family: list[Participant], asked: dict[Participant, frozenset[str]], given: GivenTopics) -> bool:
+    """True if nobody else reads its topics: its subscriptions are logged, or a topic had a partition for everyone."""
+    # Without a logged subscription only assignments show topics. A topic with at least as many partitions as the group
+    # has members would have been given to every reader; readers that got none of it did not ask for it.
+    if all(a in asked for a in family):
+        return True
+    members = len(asked.keys() | given.topics.keys())
+    return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
+
+
+def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given: GivenTopics) -> bool:
+    """True if assignments show that each family reads its topics alone."""
+    # RangeAssignor and RoundRobinAssignor give no member a second partition of a topic before each of its readers has
+    # one: a member with two, while all families are in, reads that topic alone. Sticky assignors keep no such order.
+    assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
+    if timeline.mode != "eager" or "sticky" in assignor.lower():
+        return False
+    by_family = [[e for a in family for e in given.lines.get(a, ())] for family in families]
+    if not all(by_family):
+        return False
+    since = max(_rebalance_start(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in by_family))
+    departure = timeline.departures.first(since)
+    until = departure.at if departure is not None else timeline.last + 1
+    return all(
+        any(since <= time_of(e) < until and _has_two_partitions_of_a_topic(e) for e in lines) for lines in by_family
+    )
+
+
+def _rebalance_start(timeline: Timeline, event: Event) -> int:
+    """Start of the rebalance that ended with this assignment."""
+    rebalance = timeline.rebalances.last(time_of(event))
+    return rebalance.started_at if rebalance is not None else time_of(event)
+
+
+def _has_two_partitions_of_a_topic(event: Event) -> bool:
+    if not isinstance(event, PartitionsAssigned):
+        return False
+    topics = [p.rpartition("-")[0] for p in event.partitions]
+    return len(topics) > len(set(topics))
+
+
+def _by_names(timeline: Timeline) -> Intruders | None:
+    """Newcomers, in brokers' logs alone, whose client ids have another form than those of all other members."""
+    # Names are a hint only: one application may be written in two languages. Default client ids (`consumer-group-1`)
+    # distinguish nothing, and newcomers that replace all other members are the next release of the same application.
+    first = [a for a in timeline.arrivals if a.first]
+    members = timeline.members()
+    if not first or any(participant.has_log for participant in members):
+        return None
+    stems: dict[str, list[Participant]] = defaultdict(list)
+    unset = (_stem(f"consumer-{timeline.group}"), _stem("consumer"))
+    for participant in members:
+        stem = _stem(participant.name)
+        if stem in unset:
+            return None
+        stems[stem].append(participant)
+    if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
+        return None
+    home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
+    foreign = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
+    came = [a for a in first if a.participant in foreign and not a.while_empty]
+    if all(final_departure(timeline, a) for a in stems[home]):
+        return None
+    return Intruders(foreign, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _stem(name: str) -> str:
+    """Words of a client id without numbers and the hashes of a deployment (`orders-7f9c6d-x2kqp` -> `orders`)."""
+    words: list[str] = []
+    for word in _BETWEEN_WORDS.split(name):
+        stem = word if word.isalpha() else _NUMBER.sub("", word)
+        if stem and (stem.isalpha() or not _DIGIT.search(stem)):
+            words.append(stem)
+    return "-".join(words)
+
+
+def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
+    arrivals = (timeline.arrivals.of(participant) for participant in family)
+    return min((came[0].at for came in arrivals if came), default=timeline.first)

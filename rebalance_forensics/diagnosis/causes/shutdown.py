@@ -1,4 +1,9 @@
-"""All members leave."""
+"""All members left the group cleanly.
+
+What happened: the last known members closed one soon after another. Benign and without advice. ALL_WENT is
+decisive; it counts less where only one member is known (ONE_HEARD), where an error precedes the close, or where no log
+shows the reason. The sentence claims a clean shutdown only if a reason or a client's log shows it.
+"""
 
 from __future__ import annotations
 
@@ -23,64 +28,8 @@ ALL_WENT = stated("all-members-left", present="the last members that are known l
 ONE_HEARD = stated("one-member-heard", present="only one member is known, and no log shows who else was in the group")
 
 
-def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
-    """The last member shut down cleanly, with those that went shortly before."""
-    participants = tuple(dict.fromkeys(a.participant for a in group))
-    facts = tuple(f for a in group for f in a.departures)
-    last = max(f.at for f in facts)
-    emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
-    empty = "; the group is empty" if emptied is not None else ""
-    lines = tuple(e for a in group for e in a.events[:1])
-    alone = _is_the_only_one_heard(timeline, participants)
-    return Hypothesis(
-        because=tuple(e for a in group for e in a.events),
-        circumstances=(emptied,) if emptied is not None else (),
-        culprits=(the_group(timeline, participants),),
-        severity="info",
-        implies=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
-        explains=facts,
-        participants=participants,
-        absences=tuple(group),
-        answers={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
-        narrative=_narrative(timeline, participants, group, empty, alone=alone),
-    )
-
-
-def _is_the_only_one_heard(timeline: Timeline, participants: Sequence[Participant]) -> bool:
-    """Whether one member's leave is all there is, without a list or a count of those who were in the group with it."""
-    listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
-    return len(participants) == 1 and len(timeline.members()) == 1 and not listed
-
-
-def _gave_no_reason(absence: Absence) -> bool:
-    """Before 3.2 a coordinator does not say why a member left: it may have closed, or not have polled in time."""
-    logged = absence.stop is not None or absence.start is not None or absence.participant.has_log
-    return not logged and all(d.why == "left" for d in absence.departures)
-
-
-def _narrative(
-    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
-) -> str:
-    if alone:
-        went = counted_members(timeline, participants, single="One ")
-        left = "closed and left" if left_without_client_log(timeline, group) else "shut down cleanly"
-        return f"{went} {left}; the logs do not show whether it was the last."
-    went = counted_members(timeline, participants, single="")
-    silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
-    if left_without_client_log(timeline, group):
-        logs = "its own log" if len(participants) == 1 else "their own logs"
-        return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
-    return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
-
-
-def _gave_another_reason(absence: Absence) -> bool:
-    """An administrator may remove members, with words of their own (KafkaAdminClient)."""
-    reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
-    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in reasons)
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every time the last member shuts down cleanly, with those that went shortly before."""
+    """One hypothesis for each time that the last members shut down cleanly."""
     yield from (about_shutdown(timeline, group) for group in shutdowns(timeline))
 
 
@@ -103,3 +52,61 @@ CAUSE = Cause(
     lookalikes=("process-crash", "streams-shutdown"),
     settings=("offsets.retention.minutes",),
 )
+
+
+def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
+    """The clean exit of the last member and of those shortly before it."""
+    participants = tuple(dict.fromkeys(a.participant for a in group))
+    facts = tuple(f for a in group for f in a.departures)
+    last = max(f.at for f in facts)
+    emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
+    empty = "; the group is empty" if emptied is not None else ""
+    lines = tuple(e for a in group for e in a.events[:1])
+    alone = _is_only_known_member(timeline, participants)
+    return Hypothesis(
+        because=tuple(e for a in group for e in a.events),
+        circumstances=(emptied,) if emptied is not None else (),
+        culprits=(the_group(timeline, participants),),
+        severity="info",
+        implies=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
+        explains=facts,
+        participants=participants,
+        absences=tuple(group),
+        answers={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
+        narrative=_narrative(timeline, participants, group, empty, alone=alone),
+    )
+
+
+def _is_only_known_member(timeline: Timeline, participants: Sequence[Participant]) -> bool:
+    """True if a single member is known and no line lists or counts the members of the group."""
+    listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
+    return len(participants) == 1 and len(timeline.members()) == 1 and not listed
+
+
+def _narrative(
+    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
+) -> str:
+    if alone:
+        went = counted_members(timeline, participants, single="One ")
+        left = "closed and left" if left_without_client_log(timeline, group) else "shut down cleanly"
+        return f"{went} {left}; the logs do not show whether it was the last."
+    went = counted_members(timeline, participants, single="")
+    silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
+    if left_without_client_log(timeline, group):
+        logs = "its own log" if len(participants) == 1 else "their own logs"
+        return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
+    return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
+
+
+def _gave_no_reason(absence: Absence) -> bool:
+    """True if neither the coordinator nor the member logged why it left."""
+    # Coordinators log the reason of a leave since 3.2 (KIP-800); before, a close and a poll timeout look the same.
+    logged = absence.stop is not None or absence.start is not None or absence.participant.has_log
+    return not logged and all(d.why == "left" for d in absence.departures)
+
+
+def _gave_another_reason(absence: Absence) -> bool:
+    """True if the coordinator logged a reason other than a close."""
+    # An administrator that removes members may give a reason in their own words (KafkaAdminClient, KIP-800).
+    reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
+    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in reasons)

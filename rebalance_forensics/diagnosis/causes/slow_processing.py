@@ -1,4 +1,10 @@
-"""A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800)."""
+"""A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800).
+
+What happened: its poll timeout expired, or its silence looks like it; one hypothesis for each run of such absences of
+a participant (episodes/members/poll_timeouts.py). The signs weigh the lines of both sides, and everything that another
+loss of heartbeats would have left. A broker out of reach at that time may be why the loop stalled; a second
+consumer of the same process may be why the first was never polled again: these have a sentence and advice of their own.
+"""
 
 from __future__ import annotations
 
@@ -23,65 +29,12 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
-
-def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
-    """The member that the same process had join while the one that goes was still in; None where there is none.
-
-    Several threads of one client id live side by side, too: they join together, or go on being polled for longer than
-    `limit_ms` (max.poll.interval.ms; 0 where it is not known) after the others came.
-    """
-    participant = absence.participant
-    if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
-        return None
-    former_ids = {d.member for d in absence.departures}
-    arrivals = timeline.arrivals.of(participant)
-    joined = min((a.at for a in arrivals if a.member in former_ids), default=timeline.first)
-    since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
-    newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
-    return next(newcomers, None)
-
-
 MANY = 3
 """Poll timeouts soon after one another beyond which a group does little else."""
 
 
-def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
-    """Its poll timeout expired, or may have expired, once or again and again."""
-    duplicates = [
-        a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
-    ]
-    unclosed = len(duplicates) == len(slow.absences)
-    losses = [d for a in slow.absences for d in a.departures]
-    waited = waited_for(timeline, losses)
-    missing = is_missing(timeline, slow.absences) and not unclosed
-    return about_absences(
-        timeline,
-        slow.absences,
-        because=slow.lines,
-        circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
-        implies=[*missed_between(timeline, slow.absences), *duplicates],
-        answers=shown_by(slow) | _by_chance(waited, len(losses)),
-        severity="critical" if missing or len(slow.absences) > MANY else "warning",
-        culprits=(broker(waited.broker),) if waited is not None else (),
-        narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
-            "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
-        ),
-        advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
-        onset=min(a.at for a in duplicates) if unclosed else None,
-    )
-
-
-def _by_chance(waited: Unreachable | None, members: int) -> dict[Sign, Answer]:
-    """One member may have been slow just while a broker was away; several at once were not by chance."""
-    return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
-
-
-def _bring_back(waited: Unreachable | None) -> tuple[Advice, ...]:
-    return () if waited is None else bring_broker_back(waited.broker)
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members whose poll timeout expired or may have expired."""
+    """One hypothesis for each run of poll timeouts, certain or likely."""
     yield from (about_poll_timeouts(timeline, slow) for slow in poll_timeouts(timeline))
 
 
@@ -124,3 +77,53 @@ CAUSE = Cause(
     settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),
     kips=("KIP-62", "KIP-800", "KIP-345"),
 )
+
+
+def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
+    """Poll timeouts of one participant, certain or likely, once or again and again."""
+    duplicates = [
+        a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
+    ]
+    unclosed = len(duplicates) == len(slow.absences)
+    losses = [d for a in slow.absences for d in a.departures]
+    waited = waited_for(timeline, losses)
+    missing = is_missing(timeline, slow.absences) and not unclosed
+    return about_absences(
+        timeline,
+        slow.absences,
+        because=slow.lines,
+        circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
+        implies=[*missed_between(timeline, slow.absences), *duplicates],
+        answers=shown_by(slow) | _broker_away(waited, len(losses)),
+        severity="critical" if missing or len(slow.absences) > MANY else "warning",
+        culprits=(broker(waited.broker),) if waited is not None else (),
+        narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
+            "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
+        ),
+        advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
+        onset=min(a.at for a in duplicates) if unclosed else None,
+    )
+
+
+def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
+    """A member that the same process had join while this one was in; `limit_ms` is max.poll.interval.ms or 0."""
+    # Threads that share one client id live side by side, too: they join together, or are polled for longer than the
+    # poll timeout after the others joined.
+    participant = absence.participant
+    if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
+        return None
+    former_ids = {d.member for d in absence.departures}
+    arrivals = timeline.arrivals.of(participant)
+    joined = min((a.at for a in arrivals if a.member in former_ids), default=timeline.first)
+    since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
+    newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
+    return next(newcomers, None)
+
+
+def _broker_away(waited: Unreachable | None, members: int) -> dict[Sign, Answer]:
+    """OUT_OF_REACH for a single member: it may have been slow just then; several at once were not slow by chance."""
+    return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
+
+
+def _bring_back(waited: Unreachable | None) -> tuple[Advice, ...]:
+    return () if waited is None else bring_broker_back(waited.broker)

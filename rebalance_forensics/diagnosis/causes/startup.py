@@ -1,4 +1,9 @@
-"""The group forms from empty."""
+"""The group forms from empty.
+
+What happened: members arrive one soon after another, and lines show that nobody was in the group before them. Each such
+run of arrivals is put forward by itself, as benign and without advice. Its sign is FROM_EMPTY; where no line shows that
+the group was empty it is PERHAPS_EMPTY, which weighs little, so that a scale-out stays possible.
+"""
 
 from __future__ import annotations
 
@@ -31,105 +36,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 EMPTY = ("Empty", "Dead")
-
-
-def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """Whether lines show that nobody was in the group when these came: a state, a first generation, leaves, a count.
-
-    An empty group keeps the number of its last generation, so a later number alone shows neither.
-    """
-    events = [e for r in touched(timeline, arrivals) for e in r.events]
-    follows = _follows_another(events) or _joins_a_later_epoch(timeline, arrivals)
-    follows = follows or _joins_in_its_place(timeline, arrivals)
-    if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
-        return True
-    if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
-        return True
-    return _nobody_else_in(timeline, arrivals, events) and _are_new(timeline, arrivals)
-
-
-def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """Whether more than subscribe(), which a member may call again, tells that they were not in the generation before.
-
-    A coordinator names newcomers; a client's log has the start of its process, or the id that it was given (KIP-394).
-    """
-    if timeline.has_coordinator_log:
-        return True
-    begun = (e for a in arrivals if a.start is not None for e in a.start.events)
-    given = (isinstance(e, JoinRequested | JoinFailed) for a in arrivals for e in a.events)
-    return any(given) or any(not isinstance(e, Subscribed) for e in begun)
-
-
-def _follows_another(events: Sequence[Event]) -> Event | None:
-    """The line by which the first generation of these is not the group's first; the coordinator's, where it is there.
-
-    Clients before 2.4 do not log that they lead: one that joins alone does not show that somebody else is in.
-    """
-    opened = next((e for e in events if isinstance(e, RebalanceStarted)), None)
-    if opened is not None:
-        return opened if opened.generation else None
-    named = ((e.generation or 0, e) for e in events if isinstance(e, JoinSucceeded | AssignmentComputed))
-    number, first = min((numbered for numbered in named if numbered[0]), key=itemgetter(0), default=(0, None))
-    return first if number > 1 else None
-
-
-def _joins_a_later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
-    """The first epoch of a group without a leader (KIP-848, KIP-932) that is told: whoever forms it has epoch 1."""
-    if not arrivals:
-        return None
-    first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
-    if timeline.has_coordinator_log:
-        bumped = timeline.of(GroupEpochBumped).first(first - ROUND_TRIP_MS)
-        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
-        return bumped if later else None
-    came = {a.member for a in arrivals}
-    transitions = (
-        e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came
-    )
-    answered = min((e for e in transitions if e.epoch), key=lambda e: e.epoch or 0, default=None)
-    return answered if answered is not None and (answered.epoch or 0) > 1 else None
-
-
-def _joins_in_its_place(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
-    """The join of a static member: it is answered with the generation that its group has, be it the first (KIP-345).
-
-    Only a leader that assigns, or the coordinator, shows that the generation is a new one.
-    """
-    if not arrivals or not all(a.participant.instance_ids for a in arrivals):
-        return None
-    if timeline.has_coordinator_log:
-        return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
-    answers = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
-    joins = [e for e in answers if isinstance(e, JoinSucceeded)]
-    assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
-    return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
-
-
-def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn]:
-    return timeline.returns.of(arrival.participant).between(
-        arrival.at - NEXT_HEARTBEAT_MS, arrival.at + NEXT_HEARTBEAT_MS
-    )
-
-
-def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """The coordinator says so as it takes in the first, or those who were in have been seen to go."""
-    first = min(a.at for a in arrivals)
-    in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
-    return (
-        in_empty_state or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
-    )
-
-
-def _nobody_else_in(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
-    """The first generation with them has no other members, by the coordinator's count or the leader's list."""
-    created = [e for e in events if isinstance(e, GenerationStabilized)]
-    counts = [e.member_count for e in created if e.member_count is not None]
-    listed = [e for e in events if isinstance(e, AssignmentComputed)]
-    number = next((e.generation for group in (created, listed) for e in group), None)
-    counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
-    return bool(counts) and max(counts) <= len(arrivals)
-
-
 FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and these members joined it together")
 PERHAPS_EMPTY = stated(
     "joined-perhaps-an-empty-group", present="these members joined together; no line shows that the group was empty"
@@ -137,7 +43,7 @@ PERHAPS_EMPTY = stated(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every time members arrive at an empty group, one soon after another."""
+    """Each run of arrivals at a group that was, or may have been, empty."""
     for run in startup_arrivals(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in run))
         empty = was_empty(timeline, run)
@@ -176,3 +82,96 @@ CAUSE = Cause(
     settings=("group.initial.rebalance.delay.ms",),
     kips=("KIP-134", "KIP-394"),
 )
+
+
+def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """True if lines show an empty group before these arrivals: a state, leaves, a first generation, a count."""
+    # An empty group keeps the number of its last generation, so a later number alone shows neither.
+    events = [e for r in touched(timeline, arrivals) for e in r.events]
+    follows = _later_generation(events) or _later_epoch(timeline, arrivals)
+    follows = follows or _static_rejoin(timeline, arrivals)
+    if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
+        return True
+    if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
+        return True
+    return _are_all_members(timeline, arrivals, events) and _are_new(timeline, arrivals)
+
+
+def _later_generation(events: Sequence[Event]) -> Event | None:
+    """The line that numbers the first generation of these members higher than the group's first."""
+    # The coordinator's line decides where there is one. Clients before 2.4 do not log that they lead, so a member that
+    # joins without leading does not show that another member is in the group.
+    opened = next((e for e in events if isinstance(e, RebalanceStarted)), None)
+    if opened is not None:
+        return opened if opened.generation else None
+    named = ((e.generation or 0, e) for e in events if isinstance(e, JoinSucceeded | AssignmentComputed))
+    number, first = min((numbered for numbered in named if numbered[0]), key=itemgetter(0), default=(0, None))
+    return first if number > 1 else None
+
+
+def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
+    """The line with which these members join at an epoch after the first."""
+    # In groups without a leader (KIP-848, KIP-932) the members that form the group have epoch 1.
+    if not arrivals:
+        return None
+    first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
+    if timeline.has_coordinator_log:
+        bumped = timeline.of(GroupEpochBumped).first(first - ROUND_TRIP_MS)
+        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
+        return bumped if later else None
+    came = {a.member for a in arrivals}
+    transitions = (
+        e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came
+    )
+    answered = min((e for e in transitions if e.epoch), key=lambda e: e.epoch or 0, default=None)
+    return answered if answered is not None and (answered.epoch or 0) > 1 else None
+
+
+def _static_rejoin(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
+    """The join by which static members took their former places again."""
+    # A returning static member is answered with the generation that its group has, even if that is the first (KIP-345);
+    # only an assignment by the leader, or the coordinator, shows that the generation is new.
+    if not arrivals or not all(a.participant.instance_ids for a in arrivals):
+        return None
+    if timeline.has_coordinator_log:
+        return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
+    answers = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
+    joins = [e for e in answers if isinstance(e, JoinSucceeded)]
+    assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
+    return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
+
+
+def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn]:
+    return timeline.returns.of(arrival.participant).between(
+        arrival.at - NEXT_HEARTBEAT_MS, arrival.at + NEXT_HEARTBEAT_MS
+    )
+
+
+def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """True if the coordinator logged the empty state, or the departure of the members before these."""
+    first = min(a.at for a in arrivals)
+    in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
+    return (
+        in_empty_state or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+    )
+
+
+def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
+    """True if their first generation has no other members, by the coordinator's count or the leader's list."""
+    created = [e for e in events if isinstance(e, GenerationStabilized)]
+    counts = [e.member_count for e in created if e.member_count is not None]
+    listed = [e for e in events if isinstance(e, AssignmentComputed)]
+    number = next((e.generation for group in (created, listed) for e in group), None)
+    counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
+    return bool(counts) and max(counts) <= len(arrivals)
+
+
+def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """True if the arrivals were certainly not in the generation before."""
+    # A member may call subscribe() again at any time. A coordinator names newcomers; a client's log has the start of
+    # its process, or the member id that the coordinator gave it (KIP-394).
+    if timeline.has_coordinator_log:
+        return True
+    begun = (e for a in arrivals if a.start is not None for e in a.start.events)
+    given = (isinstance(e, JoinRequested | JoinFailed) for a in arrivals for e in a.events)
+    return any(given) or any(not isinstance(e, Subscribed) for e in begun)

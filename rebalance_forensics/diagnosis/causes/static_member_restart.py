@@ -1,4 +1,9 @@
-"""A static member came back in time: no rebalance (KIP-345)."""
+"""A static member came back within its session: no rebalance (KIP-345).
+
+What happened: the coordinator replaced its member id (REPLACED), or its new process joined the generation that the
+group already had (SAME_GENERATION); FORMER_UNHEARD counts against it, since a duplicate instance id looks the same.
+Returns soon after one another are one hypothesis, planned, without advice.
+"""
 
 from __future__ import annotations
 
@@ -25,32 +30,8 @@ SAME_GENERATION = stated("same-generation-again", present="a new process joined 
 FORMER_UNHEARD = stated("former-process-unheard", present="no log shows whether the process before it had stopped")
 
 
-def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
-    """They came back within their sessions, one soon after another."""
-    participants = tuple(dict.fromkeys(r.participant for r in group))
-    lines = distinct_events(e for r in group for e in r.events)
-    who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
-    return Hypothesis(
-        because=lines,
-        circumstances=joins_of(timeline, group),
-        culprits=culprits_of(timeline, participants, as_instance=True),
-        severity="info",
-        implies=facts_of_returns(timeline, group),
-        participants=participants,
-        answers=_shown_by(timeline, group, Present(lines)),
-        explains=tuple(r.fact for r in group if r.fact is not None),
-        narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
-    )
-
-
-def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Sign, Answer]:
-    replaced = any(isinstance(r.fact, StaticReturn) for r in group)
-    shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
-    return shown | {FORMER_UNHEARD: lines} if former_may_still_run(timeline, group) else shown
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Static members replaced by themselves, told by the coordinator or by a rejoin of the same generation."""
+    """One hypothesis for each run of returns of static members."""
     yield from (about_returns(timeline, group) for group in static_returns(timeline))
 
 
@@ -78,3 +59,27 @@ CAUSE = Cause(
     settings=("group.instance.id", "session.timeout.ms"),
     kips=("KIP-345",),
 )
+
+
+def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
+    """Returns within session.timeout.ms, one soon after another."""
+    participants = tuple(dict.fromkeys(r.participant for r in group))
+    lines = distinct_events(e for r in group for e in r.events)
+    who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
+    return Hypothesis(
+        because=lines,
+        circumstances=joins_of(timeline, group),
+        culprits=culprits_of(timeline, participants, as_instance=True),
+        severity="info",
+        implies=facts_of_returns(timeline, group),
+        participants=participants,
+        answers=_shown_by(timeline, group, Present(lines)),
+        explains=tuple(r.fact for r in group if r.fact is not None),
+        narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
+    )
+
+
+def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Sign, Answer]:
+    replaced = any(isinstance(r.fact, StaticReturn) for r in group)
+    shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
+    return shown | {FORMER_UNHEARD: lines} if former_may_still_run(timeline, group) else shown

@@ -1,4 +1,10 @@
-"""An instance asked the whole application to stop (KIP-671)."""
+"""An instance asked the whole Streams application to stop (KIP-671, KIP-662).
+
+What happened: an uncaught exception handler answered SHUTDOWN_APPLICATION (SHUTDOWN_REQUESTED, or REJOINED_TO_SHUT_DOWN
+where only the rejoins that pass it on are logged), or the leader found source topics missing (SOURCE_TOPICS_NAMED,
+TOPICS_MISSED_AT_THE_END). It explains all departures of the end; the advice is to start all instances again, or to
+create the topics first. What the end looks like in events is in episodes/members/streams_shutdowns.py.
+"""
 
 from __future__ import annotations
 
@@ -30,52 +36,8 @@ TOPICS_MISSED_AT_THE_END = stated(
 )
 
 
-def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis:
-    """One instance asked the whole application to stop."""
-    culprits = culprits_of(timeline, [asked.by]) if asked.by is not None else ()
-    who = culprits[0].name if culprits else "An instance"
-    after = f" after {asked.exception}" if asked.exception else ""
-    passed_on = tuple(e for r in asked.requests for e in r.events)
-    return Hypothesis(
-        # A thread rejoins hundreds of times to pass the request on: what others heard of it says more.
-        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.lines, *passed_on],
-        culprits=culprits,
-        severity="critical",
-        ongoing=not timeline.starts.since(asked.at + 1),  # no instance comes back by itself
-        onset=asked.at,
-        explains=ended_with_the_application(timeline, asked.at),
-        participants=(asked.by,) if asked.by is not None else (),
-        answers={SHUTDOWN_REQUESTED: Present(asked.lines)}
-        if asked.lines
-        else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
-        narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
-        advice=start_again(asked, len(timeline.members())),
-    )
-
-
-def about_missing_source_topics(timeline: Timeline, missing: MissingSourceTopics) -> Hypothesis:
-    """The leader found source topics missing and told every instance."""
-    culprits = culprits_of(timeline, [missing.leader]) if missing.leader is not None else ()
-    which = ", ".join(missing.topics) or "of the topology"
-    return Hypothesis(
-        because=missing.lines,
-        culprits=culprits,
-        severity="critical",
-        ongoing=not timeline.starts.since(missing.at + 1),
-        onset=missing.at,
-        explains=ended_with_the_application(timeline, missing.at),
-        participants=(missing.leader,) if missing.leader is not None else (),
-        answers={SOURCE_TOPICS_NAMED if missing.topics else TOPICS_MISSED_AT_THE_END: Present(missing.reports)},
-        narrative=(
-            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told "
-            "every instance in its assignment; their threads stop."
-        ),
-        advice=create_source_topics(which),
-    )
-
-
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """The instance whose handler asked, or whose leader found source topics missing."""
+    """At most one hypothesis: a requested shutdown, else missing source topics."""
     asked = ends.shutdown_asked(timeline)
     missing = ends.missing_source_topics(timeline) if asked is None else None
     if asked is not None:
@@ -119,3 +81,47 @@ CAUSE = Cause(
     settings=("num.stream.threads",),
     kips=("KIP-671", "KIP-662"),
 )
+
+
+def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis:
+    """One instance asked the whole application to stop."""
+    culprits = culprits_of(timeline, [asked.by]) if asked.by is not None else ()
+    who = culprits[0].name if culprits else "An instance"
+    after = f" after {asked.exception}" if asked.exception else ""
+    passed_on = tuple(e for r in asked.requests for e in r.events)
+    return Hypothesis(
+        # A thread rejoins hundreds of times to pass the request on; the lines of the others prove more.
+        because=[*asked.asking[:2], *asked.errors[:3], *passed_on[:3], *asked.lines, *passed_on],
+        culprits=culprits,
+        severity="critical",
+        ongoing=not timeline.starts.since(asked.at + 1),  # no instance comes back by itself
+        onset=asked.at,
+        explains=ended_with_the_application(timeline, asked.at),
+        participants=(asked.by,) if asked.by is not None else (),
+        answers={SHUTDOWN_REQUESTED: Present(asked.lines)}
+        if asked.lines
+        else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
+        narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
+        advice=start_again(asked, len(timeline.members())),
+    )
+
+
+def about_missing_source_topics(timeline: Timeline, missing: MissingSourceTopics) -> Hypothesis:
+    """The leader found source topics missing and put the error code into every assignment."""
+    culprits = culprits_of(timeline, [missing.leader]) if missing.leader is not None else ()
+    which = ", ".join(missing.topics) or "of the topology"
+    return Hypothesis(
+        because=missing.lines,
+        culprits=culprits,
+        severity="critical",
+        ongoing=not timeline.starts.since(missing.at + 1),
+        onset=missing.at,
+        explains=ended_with_the_application(timeline, missing.at),
+        participants=(missing.leader,) if missing.leader is not None else (),
+        answers={SOURCE_TOPICS_NAMED if missing.topics else TOPICS_MISSED_AT_THE_END: Present(missing.reports)},
+        narrative=(
+            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told "
+            "every instance in its assignment; their threads stop."
+        ),
+        advice=create_source_topics(which),
+    )

@@ -1,4 +1,9 @@
-"""Leadership moves at every rebalance without members changing."""
+"""Leadership moves at every rebalance while the members stay the same.
+
+What happened: at least three generations in a row have another leader and the same members. One hypothesis for each
+such run; its sign is LEADER_MOVED, or LEADER_MOVED_AMONG_AS_MANY where the coordinator counts members without naming
+them. Follow-up rebalances (cooperative, probing) do not count. The advice is to find out why the leader rejoins late.
+"""
 
 from __future__ import annotations
 
@@ -18,94 +23,16 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 
 MOVES = 3
-
-
-class LeaderMoves(Struct, frozen=True):
-    """How often in a row the leader changed, and the rebalances in which it did.
-
-    `lines` are the assignments that the leaders made, beginning with that of the one whom the first move replaced;
-    `counted`: they show how many members there were each time, and not who.
-    """
-
-    count: int
-    rebalances: tuple[Rebalance, ...]
-    lines: tuple[Event, ...]
-    counted: bool = False
-
-
-def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
-    """At least three moves in a row of the leadership between the same members."""
-    run: list[tuple[Generation, Generation]] = []
-    before: Generation | None = None
-    for generation in timeline.generations:
-        if generation.leader is None:
-            continue
-        if before is not None and _moved(timeline, before, generation):
-            run.append((before, generation))
-        else:
-            yield from _in_a_row(timeline, run)
-            run = []
-        before = generation
-    yield from _in_a_row(timeline, run)
-
-
-def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
-    if len(run) >= MOVES:
-        numbers, first = {g.generation for _, g in run}, run[0][0].generation
-        assignments = timeline.of(AssignmentReceived, AssignmentComputed)
-        yield LeaderMoves(
-            len(run),
-            tuple(r for r in timeline.rebalances if r.generation in numbers),
-            tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first}),
-            counted=not all(_same_members(*move) for move in run),
-        )
-
-
-def _moved(timeline: Timeline, before: Generation, generation: Generation) -> bool:
-    """Another member leads though the members, by whatever id, are the same, or where no line names them, as many."""
-    leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
-    if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
-        return False
-    return generation.generation not in timeline.cached(_follow_ups)
-
-
-def _same_members(before: Generation, generation: Generation) -> bool:
-    return bool(before.members) and _members(before) == _members(generation)
-
-
-def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
-    """Whether the coordinator counted as many in the very next generation, and nobody is named in either."""
-    if before.members or generation.members or generation.generation != before.generation + 1:
-        return False
-    counts = timeline.cached(_counts)
-    count = counts.get(generation.generation)
-    return count is not None and count == counts.get(before.generation)
-
-
-def _counts(timeline: Timeline) -> dict[int, int]:
-    received = timeline.of(AssignmentReceived)
-    return {e.generation: e.member_count for e in received if e.member_count is not None}
-
-
-def _members(generation: Generation) -> frozenset[str | None]:
-    return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
-
-
-def _follow_ups(timeline: Timeline) -> set[int | None]:
-    return {r.generation for r in timeline.rebalances if r.followup}
-
-
 LEADER_MOVED = stated(
     "leader-moved-each-time", present="each of these generations was led by a different one of the same members"
 )
-
 LEADER_MOVED_AMONG_AS_MANY = stated(
     "leader-moved-among-as-many", present="each of these generations had another leader and as many members"
 )
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At least three moves in a row of the leadership between the same members."""
+    """One hypothesis for each run of leader changes whose assignments are logged."""
     for moves in leader_moves(timeline):
         lines = moves.lines
         if lines:
@@ -134,3 +61,78 @@ CAUSE = Cause(
     signs=(speaks_for(LEADER_MOVED, STRONG), speaks_for(LEADER_MOVED_AMONG_AS_MANY, WEAK)),
     settings=("max.poll.interval.ms", "heartbeat.interval.ms"),
 )
+
+
+def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
+    """Runs of at least MOVES changes of the leader among the same members."""
+    run: list[tuple[Generation, Generation]] = []
+    before: Generation | None = None
+    for generation in timeline.generations:
+        if generation.leader is None:
+            continue
+        if before is not None and _leader_changed(timeline, before, generation):
+            run.append((before, generation))
+        else:
+            yield from _in_a_row(timeline, run)
+            run = []
+        before = generation
+    yield from _in_a_row(timeline, run)
+
+
+class LeaderMoves(Struct, frozen=True):
+    """Changes of the leader in generations that follow one another.
+
+    `lines` are the leaders' assignments, the first by the leader that was replaced first; `counted` if they only show
+    how many members there were.
+    """
+
+    count: int
+    rebalances: tuple[Rebalance, ...]
+    lines: tuple[Event, ...]
+    counted: bool = False
+
+
+def _leader_changed(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """True if another member leads although the members are the same, or, where no line names them, as many."""
+    leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
+    if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
+        return False
+    return generation.generation not in timeline.cached(_follow_ups)
+
+
+def _same_members(before: Generation, generation: Generation) -> bool:
+    return bool(before.members) and _members(before) == _members(generation)
+
+
+def _members(generation: Generation) -> frozenset[str | None]:
+    return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
+
+
+def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+    """True if the coordinator counted as many members in two adjacent generations and named none of them."""
+    if before.members or generation.members or generation.generation != before.generation + 1:
+        return False
+    counts = timeline.cached(_counts)
+    count = counts.get(generation.generation)
+    return count is not None and count == counts.get(before.generation)
+
+
+def _counts(timeline: Timeline) -> dict[int, int]:
+    received = timeline.of(AssignmentReceived)
+    return {e.generation: e.member_count for e in received if e.member_count is not None}
+
+
+def _follow_ups(timeline: Timeline) -> set[int | None]:
+    return {r.generation for r in timeline.rebalances if r.followup}
+
+
+def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
+    if len(run) >= MOVES:
+        numbers, first = {g.generation for _, g in run}, run[0][0].generation
+        assignments = timeline.of(AssignmentReceived, AssignmentComputed)
+        yield LeaderMoves(
+            len(run),
+            tuple(r for r in timeline.rebalances if r.generation in numbers),
+            tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first}),
+            counted=not all(_same_members(*move) for move in run),
+        )

@@ -56,7 +56,7 @@ def _stopped_member_impact(
     if size is None or timeline.mode == "server-side":
         return None, None
     without_assignment = [
-        member_time.none_in_force[span] for span in sorted(begun) if span in member_time.none_in_force
+        member_time.none_in_force[rebalance] for rebalance in sorted(begun) if rebalance in member_time.none_in_force
     ]
     ends = [(span, _until_member_impact(span.ended_at, member_time)) for span in spans]
     surely_gone = _all_gone([(span.missed_at, end) for span, end in ends], member_time)
