@@ -22,6 +22,7 @@ from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.lake.damage import undamaged
+from rebalance_forensics.job.steps.investigation import CaseOfDate
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.rows import hashed
@@ -76,7 +77,7 @@ def state_of(incident: Incident) -> str:
 
 
 def outbox_text(
-    cases: Sequence[GroupCase], severities: Sequence[str], page_of: Callable[[Incident], str | None]
+    cases: Sequence[CaseOfDate], severities: Sequence[str], page_of: Callable[[CaseOfDate, Incident], str | None]
 ) -> tuple[str, list[str]]:
     """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled.
 
@@ -88,7 +89,7 @@ def outbox_text(
         (each, candidate) for each in cases for candidate in each.incidents if candidate.severity in severities
     ):
         try:
-            messages.append(_message(case, incident, page_of(incident)))
+            messages.append(_message(case, incident, page_of(case, incident)))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
             spoiled.append(defects.sentence(f"the message about incident {incident.id} could not be written", error))
     return json.dumps(messages, sort_keys=True), spoiled

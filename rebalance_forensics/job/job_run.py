@@ -9,7 +9,6 @@ from itertools import groupby
 from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake import state
@@ -33,7 +32,7 @@ from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files
 from rebalance_forensics.job.steps.chosen_dates import chosen_days
 from rebalance_forensics.job.steps.engines import JobEngine
-from rebalance_forensics.job.steps.investigation import Investigation
+from rebalance_forensics.job.steps.investigation import CaseOfDate, Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on
 from rebalance_forensics.job.steps.partitioning import Days, Deal
 from rebalance_forensics.job.table_formats import note_replaced
@@ -188,7 +187,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     put_all(run.journal, run.work, [text for what_, text in answers if what_ == "file"])
     outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
     outcome.cases = _relate_incidents(
-        (object_of(GroupCase, text) for what_, text in answers if what_ == "case"), outcome
+        (object_of(CaseOfDate, text) for what_, text in answers if what_ == "case"), outcome
     )
     outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in answers if what_ == "failure"))
     return outcome
@@ -210,10 +209,11 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
     return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
-def _relate_incidents(cases: Iterable[GroupCase], outcome: Outcome) -> list[GroupCase]:
+def _relate_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[CaseOfDate]:
     """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
-    by_date = groupby(sorted(cases, key=_first), key=lambda case: _first(case)[0])
-    found: list[GroupCase] = []
+    ordered = sorted(cases, key=lambda case: (case.day, case.history.cluster, case.history.group))
+    by_date = groupby(ordered, key=lambda case: case.day)
+    found: list[CaseOfDate] = []
     for _, of_date in by_date:
         together = list(of_date)
         relations, gaps = relate_incidents(together)
@@ -222,25 +222,20 @@ def _relate_incidents(cases: Iterable[GroupCase], outcome: Outcome) -> list[Grou
     return found
 
 
-def _first(case: GroupCase) -> tuple[int, str, str]:
-    return case.incidents[0].started_at // DAY_MS, case.history.cluster, case.history.group
-
-
 def _write_findings(run: Run, outcome: Outcome) -> None:
     """The incidents and findings: few enough for the driver."""
     writer = PartWriter(run.store, run.work, run.id)
     for case in outcome.cases:
         for incident in case.incidents:
-            day = incident.started_at // DAY_MS
             try:
                 row, findings = incident_row(incident), [*finding_rows(incident)]
             except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
                 problem = f"incident {incident.id} of group {incident.group} could not be written"
                 outcome.defects.append(defects.sentence(problem, error))
                 continue
-            writer.add(INCIDENTS.name, day, incident.cluster, row)
+            writer.add(INCIDENTS.name, case.day, incident.cluster, row)
             for finding in findings:
-                writer.add(FINDINGS.name, day, incident.cluster, finding)
+                writer.add(FINDINGS.name, case.day, incident.cluster, finding)
     writer.finish()
     put_all(run.journal, run.work, writer.finished)
 

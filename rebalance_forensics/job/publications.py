@@ -9,12 +9,11 @@ from urllib.parse import quote, unquote
 from jinja2 import Environment
 
 from rebalance_forensics import defects
-from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import report_of
-from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.job.lake.journal import Journal, staged, target_of
 from rebalance_forensics.job.lake.state import rows_in
+from rebalance_forensics.job.steps.investigation import CaseOfDate
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
 from rebalance_forensics.report.html import to_html
@@ -39,13 +38,13 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 
 
 def add_reports(
-    store: Store, journal: Journal, work: str, cases: Iterable[GroupCase], severities: Sequence[str]
+    store: Store, journal: Journal, work: str, cases: Iterable[CaseOfDate], severities: Sequence[str]
 ) -> list[str]:
     """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
     for case in cases:
         for incident in (incident for incident in case.incidents if incident.severity in severities):
-            path = _staged(work, incident)
+            path = _staged(work, case.day, incident)
             try:
                 page = to_html(report_of(case, incident))
             except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
@@ -56,20 +55,20 @@ def add_reports(
     return spoiled
 
 
-def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[Incident], str | None]:
+def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[CaseOfDate, Incident], str | None]:
     """Where the page of an incident is opened, if it has one: below the address under which the reports are served."""
 
-    def address(incident: Incident) -> str | None:
+    def address(case: CaseOfDate, incident: Incident) -> str | None:
         if incident.severity not in severities:
             return None
-        path = target_of(work, _staged(work, incident)).removeprefix(f"{REPORTS}/")
+        path = target_of(work, _staged(work, case.day, incident)).removeprefix(f"{REPORTS}/")
         return f"{base.rstrip('/')}/{quote(path, safe='/=')}"
 
     return address
 
 
-def _staged(work: str, incident: Incident) -> str:
-    return staged(work, REPORTS, incident.started_at // DAY_MS, incident.cluster, f"{incident.id}.html")
+def _staged(work: str, day: int, incident: Incident) -> str:
+    return staged(work, REPORTS, day, incident.cluster, f"{incident.id}.html")
 
 
 def write_index(store: Store) -> None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.lake.intervals import Interval
@@ -16,6 +15,7 @@ from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.chosen_dates import Reach, changed_spans
 from rebalance_forensics.job.steps.engines import JobEngine
+from rebalance_forensics.job.steps.investigation import CaseOfDate
 from rebalance_forensics.job.steps.log_spans import newly_heard
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
@@ -80,7 +80,7 @@ class Outcome:
 
     summary: dict[str, int | str | None]
     interval: Interval
-    cases: list[GroupCase] = field(default_factory=list)
+    cases: list[CaseOfDate] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ _LOST = {
     "offsets-topic-unavailable": "could not be stored in __consumer_offsets by the same broker",
 }
 
+Case = TypeVar("Case", bound=GroupCase)
 Place = tuple[str, str]
 """A cluster and the name of something in it."""
 Relations = Mapping[str, tuple[Relation, ...]]
@@ -59,7 +61,7 @@ def relations_among(cases: Sequence[CaseOutline]) -> Relations:
     return {own: tuple(found) for own, found in relations.items()}
 
 
-def related(case: GroupCase, relations: Relations) -> GroupCase:
+def related(case: Case, relations: Relations) -> Case:
     """The case with what its incidents have to do with those of other groups."""
     return replace(case, incidents=tuple(with_relations(incident, relations) for incident in case.incidents))
 

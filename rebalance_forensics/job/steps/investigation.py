@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from operator import attrgetter
@@ -26,6 +27,7 @@ from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 
 
@@ -59,6 +61,41 @@ class Investigation:
     first_shard: int
 
 
+class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
+    """A group's case with the incidents of one date."""
+
+    day: int
+
+
+class _PrintedTimes:
+    """From a time on the group's clock back to what the log prints that has a line there.
+
+    Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated.
+    A row dated by the corrected time would be lost where the investigation of that date does not see its lines.
+    """
+
+    def __init__(self, events: Iterable[Event], clocks: Sequence[FileClock]) -> None:
+        moved = {(clock.path, clock.host): clock for clock in clocks}
+        self._known: list[tuple[int, int]] = []
+        """By time on the group's clock: that time, and the printed one."""
+        if any(clock.shift_ms or clock.seasons for clock in clocks):
+            timed = ((event.at, moved.get(place_of(event)), event.zoned) for event in events if event.at is not None)
+            self._known = sorted(
+                {(at if clock is None else clock.on_group_clock(at, zoned=zoned), at) for at, clock, zoned in timed}
+            )
+
+    def at(self, moment: int) -> int:
+        """What the log prints whose line is of this moment, or else is the last before it."""
+        if not self._known:
+            return moment
+        first = bisect_left(self._known, (moment,))
+        if first == len(self._known) or self._known[first][0] != moment:
+            last = self._known[max(bisect_right(self._known, (moment,)) - 1, 0)][0]
+            first = bisect_left(self._known, (last,))
+        on_clock, printed = self._known[first]
+        return moment + printed - on_clock
+
+
 @dataclass(slots=True)
 class _Shared:
     """The events without a group, of the date at hand."""
@@ -68,12 +105,14 @@ class _Shared:
     """Shard and date."""
     events: dict[str, UngroupedEvents] = field(default_factory=dict)
     """By cluster."""
+    listed: dict[str, tuple[Event, ...]] = field(default_factory=dict)
+    """The same as they were dealt."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
         """Forget those of another date; whether it was another."""
         turned = self.place != place
         if turned:
-            self.place, self.events = place, {}
+            self.place, self.events, self.listed = place, {}, {}
         return turned
 
     def of(self, cluster: str) -> UngroupedEvents:
@@ -85,7 +124,8 @@ class _Shared:
     def take(self, cluster: str, events: Iterable[Event]) -> None:
         """Note all of a cluster's."""
         assert self.place is not None
-        self.events[cluster] = UngroupedEvents(events, self.heard.get(self.place[1], {}))
+        self.listed[cluster] = tuple(events)
+        self.events[cluster] = UngroupedEvents(self.listed[cluster], self.heard.get(self.place[1], {}))
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
@@ -110,7 +150,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield message_batch([_failure(known[0], error)])
         else:
-            yield message_batch(_investigated(known, shared.of(cluster), what, writer))
+            yield message_batch(_investigated(known, shared, what, writer))
     writer.finish()
     yield message_batch([("file", file) for file in writer.finished])
 
@@ -160,14 +200,16 @@ def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
 
 
 def _investigated(
-    known: list[Dealt], shared: UngroupedEvents, what: Investigation, writer: PartWriter
+    known: list[Dealt], shared: _Shared, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
     """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
     first = known[0]
     assert first.group is not None
     try:
-        case = investigate(first.cluster, first.group, map(_event, known), shared)
-        return [*_broken_off(case), *_written(case, first, what, writer)]
+        own, ungrouped = [_event(row) for row in known], shared.of(first.cluster)
+        case = investigate(first.cluster, first.group, own, ungrouped)
+        printed = _PrintedTimes(chain(own, shared.listed[first.cluster]), case.clocks)
+        return [*_broken_off(case), *_written(case, first, printed, what, writer)]
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
 
@@ -177,11 +219,16 @@ def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
     return (("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect)
 
 
-def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWriter) -> list[tuple[str, str]]:
+def _written(
+    case: GroupCase, first: Dealt, printed: _PrintedTimes, what: Investigation, writer: PartWriter
+) -> list[tuple[str, str]]:
     """Write the rows of a case that are of this date; its incidents of this date are for the driver."""
 
-    def is_of_this_date(at: int | None) -> bool:
-        return at is not None and at // DAY_MS == first.day and at in what.days.coverage
+    def is_of_this_date(moment: int | None) -> bool:
+        if moment is None:
+            return False
+        at = printed.at(moment)
+        return at // DAY_MS == first.day and at in what.days.coverage
 
     for generation in case.history.generations:
         if is_of_this_date(generation.started_at or generation.completed_at):
@@ -195,5 +242,5 @@ def _written(case: GroupCase, first: Dealt, what: Investigation, writer: PartWri
     incidents = tuple(incident for incident in case.incidents if is_of_this_date(incident.started_at))
     if not incidents:
         return []
-    case_of_date = GroupCase(history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
-    return [("case", payload_of(case_of_date))]
+    of_date = CaseOfDate(day=first.day, history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
+    return [("case", payload_of(of_date))]
