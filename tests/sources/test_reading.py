@@ -333,3 +333,23 @@ def test_dates_without_a_year_are_of_the_last_one_before_the_file_was_written(
     read = Read(tmp_path, {"messages": "".join(lines)})
     told = [datetime.fromtimestamp((record.at or 0) / 1000, UTC).year for record in read.records["messages"]]
     assert told == years
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        '"pod": "kafka-{n}"',
+        '"pod_name": "kafka-{n}"',
+        '"podName": "kafka-{n}"',
+        '"k8s_pod_name": "kafka-{n}"',
+        '"kubernetes": {{"pod_name": "kafka-{n}"}}',
+        '"kubernetes": {{"pod": {{"name": "kafka-{n}"}}}}',
+    ],
+)
+def test_a_json_record_is_of_the_pod_that_it_names_whatever_else_is_known_of_that(
+    tmp_path: Path, metadata: str
+) -> None:
+    fields = '"level":"INFO","loggerName":"kafka.server.KafkaServer","message":"started"'
+    lines = [f'{{"timestamp":"2026-11-20T10:15:3{n}.123Z",{fields},{metadata.format(n=n % 2)}}}\n' for n in range(4)]
+    records = Read(tmp_path, {"export.json": "".join(lines)}).records["export.json"]
+    assert [record.host for record in records] == ["kafka-0", "kafka-1"] * 2

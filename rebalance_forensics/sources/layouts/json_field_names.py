@@ -53,7 +53,7 @@ HOSTS = (
     "podname", "pod", "instancename", "taskname", "containername", "container", "logstreamname", "logstream",
     "sourcehost", "hostname", "host", "computer", "instance", "instanceid", "node", "nodename", "server", "source",
 )  # fmt: skip
-OWN_HOSTS = ("podname", "hostname", "containername", "serviceinstanceid")
+OWN_HOSTS = ("podname", "pod", "hostname", "containername", "serviceinstanceid")
 """Names that can only mean where the process itself runs."""
 LEVELS = (
     "level", "loglevel", "levelname", "severity", "severitytext", "lvl", "priority", "status", "l",

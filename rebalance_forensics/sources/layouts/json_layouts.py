@@ -25,7 +25,8 @@ from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stam
 
 # Fields that say where a process runs; `host` alone is as often the broker that it speaks to.
 _HOSTS = (
-    "kubernetes.pod.name", "kubernetes.pod_name", "k8s.pod.name", "host.name", "host.hostname", "hostname", "HOSTNAME",
+    "kubernetes.pod.name", "kubernetes.pod_name", "k8s.pod.name", "k8s_pod_name", "kubernetes_pod_name", "pod_name",
+    "podName", "pod.name", "pod", "host.name", "host.hostname", "hostname", "HOSTNAME",
 )  # fmt: skip
 _FACTS: dict[str | None, tuple[str, ...]] = {"franz-go": GO_FACTS, "kafkajs": KAFKAJS_FACTS}
 
