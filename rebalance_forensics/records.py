@@ -7,7 +7,12 @@ from msgspec import Struct
 EpochMs = int
 """Milliseconds since 1970-01-01T00:00:00Z."""
 
-BY_ORDER_MS = 10**15
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+ORDER_EPOCH: EpochMs = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 
 LEFT_OUT = "\u2026"
@@ -19,7 +24,7 @@ def is_timed(at: EpochMs | None) -> bool:
 
     Nor is what lies some while before the first of them a time: no calendar reaches half as far.
     """
-    return at is not None and at < BY_ORDER_MS // 2
+    return at is not None and at < ORDER_EPOCH // 2
 
 
 def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-QUARTER_HOUR_MS = 15 * 60_000
+from rebalance_forensics.records import MINUTE_MS
+
+QUARTER_HOUR_MS = 15 * MINUTE_MS
 EASTERNMOST = 14 * 60
 """Minutes east of UTC in Kiribati; no zone is further away (IANA time zone database)."""
 WESTERNMOST = -12 * 60
@@ -15,8 +17,6 @@ _OFFSETS: set[int] = {*range(WESTERNMOST, EASTERNMOST + 1, 60), *_NOT_FULL_HOURS
 _IN_USE: list[int] = sorted(_OFFSETS, key=lambda minutes: (abs(minutes), minutes))
 SUMMER_MINUTES = 60
 """By how much summer time moves clocks at most (half an hour on Lord Howe Island)."""
-_AT_ONCE_MS = 60_000
-"""An epoch value is logged within a minute of the local time at the beginning of its line."""
 
 
 def name_of_offset(minutes: int) -> str:
@@ -33,7 +33,7 @@ def is_in_use(minutes: int) -> bool:
 
 def nearest_offset(difference_ms: int) -> int:
     """The offset in use, in minutes, that is nearest to a difference; what remains is a clock that is off."""
-    return min(_IN_USE, key=lambda minutes: abs(difference_ms - minutes * 60_000))
+    return min(_IN_USE, key=lambda minutes: abs(difference_ms - minutes * MINUTE_MS))
 
 
 def offset_between(local_ms: int, utc_ms: int) -> int | None:
@@ -44,5 +44,6 @@ def offset_between(local_ms: int, utc_ms: int) -> int | None:
 
 def offset_at(local_ms: int, utc_ms: int) -> int | None:
     """The same where both are of one moment: None as well where they are minutes apart, which no zone is."""
+    # An epoch value is logged within a minute of the local time at the beginning of its line.
     minutes = offset_between(local_ms, utc_ms)
-    return minutes if minutes is not None and abs(local_ms - utc_ms - minutes * 60_000) <= _AT_ONCE_MS else None
+    return minutes if minutes is not None and abs(local_ms - utc_ms - minutes * MINUTE_MS) <= MINUTE_MS else None

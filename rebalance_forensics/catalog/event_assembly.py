@@ -16,14 +16,14 @@ from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, Pairs, Role, Speaker
 from rebalance_forensics.events.process import configured_group
-from rebalance_forensics.records import LogRecord
+from rebalance_forensics.records import EpochMs, LogRecord
 
 _ROLES = frozenset(get_args(Role))
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 PREFIX = "process/group-mentioned"
 """Stands for a pattern where only the prefix of a line is known."""
-FARTHEST_MS = 253_402_300_799_999
+END_OF_9999: EpochMs = 253_402_300_799_999
 """The end of the year 9999; a log that says later than that has its digits wrong."""
 
 
@@ -35,7 +35,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
     if match.event is None:
         return None
     return EVENT_TYPES[match.event](
-        at=None if record.at is None or abs(record.at) > FARTHEST_MS else record.at,
+        at=None if record.at is None or abs(record.at) > END_OF_9999 else record.at,
         zoned=record.zoned,
         origin=record.origin,
         speaker=_speaker(match, record, host, component),

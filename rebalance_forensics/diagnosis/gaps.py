@@ -10,14 +10,14 @@ from rebalance_forensics.diagnosis.episodes.members.picked_lines import FIRST_EP
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported
-from rebalance_forensics.records import LEFT_OUT, EpochMs, elapsed, is_timed
+from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
-from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_NAMES = 5
 _ENDED = "How it ended"
@@ -324,7 +324,7 @@ def _coarse_times(timeline: Timeline) -> list[Gap]:
     coarse = [clock for clock in timeline.clocks if clock.step_ms > 1]
     if not coarse:
         return []
-    step = "second" if max(clock.step_ms for clock in coarse) == ROUND_TRIP_MS else "minute"
+    step = "second" if max(clock.step_ms for clock in coarse) == SECOND_MS else "minute"
     paths = sorted({clock.path for clock in coarse})
     return [
         Gap(

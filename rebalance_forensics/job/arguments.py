@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from rebalance_forensics.job.alerts import webhook_of
-from rebalance_forensics.job.options import HOUR_MS, JobOptions
+from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.settings import SETTINGS, FileSettings, from_file
 from rebalance_forensics.pipeline.inputs.log_tables import columns_of
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
 from rebalance_forensics.pipeline.permissions import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
+from rebalance_forensics.records import HOUR_MS, SECOND_MS
 from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
-SHORTEST_LEASE_MS = 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ def _moment(text: str | None) -> int | None:
 
 def _lease(text: str) -> int:
     lasts_ms = _distance(text)
-    if lasts_ms < SHORTEST_LEASE_MS:
+    if lasts_ms < 3 * SECOND_MS:
         raise InputError(f"--lease {text}: a lease has to be renewed in time; write 3s or more.")
     return lasts_ms
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.job.lake.journal import Journal
 from rebalance_forensics.job.lake.layout import directory_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, Identity, noted_cells
@@ -23,6 +22,7 @@ from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
 from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.profile import FileProfile

@@ -12,7 +12,7 @@ from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.cluster.cross_group import related
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake import state
-from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage, Interval, date_text, time_text
+from rebalance_forensics.job.lake.intervals import Coverage, Interval, date_text, time_text
 from rebalance_forensics.job.lake.journal import FILES, decide, finish, recover
 from rebalance_forensics.job.lake.layout import (
     EVERY_CLUSTER,
@@ -57,6 +57,7 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
+from rebalance_forensics.records import DAY_MS
 
 _AS_THEY_WERE = "the tables are as they were"
 _HALF_DONE = "some tables are replaced and some are not, which the next run finishes"

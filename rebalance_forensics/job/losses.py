@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rebalance_forensics.job.lake.intervals import DAY_MS, date_text
+from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.layout import Partition
 from rebalance_forensics.job.lake.ledger import Entry, Kinship
 from rebalance_forensics.job.lake.stock import Stock
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING
+from rebalance_forensics.records import DAY_MS
 
 
 @dataclass(slots=True)

@@ -8,9 +8,8 @@ from typing import Literal
 from rebalance_forensics.job.lake.layout import EVERY_CLUSTER
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
+from rebalance_forensics.records import HOUR_MS
 from rebalance_forensics.report.output_files import PRIVATE
-
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

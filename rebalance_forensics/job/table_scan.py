@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics.job.entries import COUNTED, Ledger
-from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.job.lake.ledger import Entry, read_ledger
 from rebalance_forensics.job.lake.stock import Stock
 from rebalance_forensics.job.losses import lost_events
@@ -20,6 +19,7 @@ from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.rows import Cells, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
+from rebalance_forensics.records import DAY_MS
 
 UNDATED = -1
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, RootCause, Saving, WhatIf
-from rebalance_forensics.records import is_timed
+from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
 
@@ -15,8 +15,6 @@ UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
-SAVED_MS = 1_000
-"""What another protocol would have cost more or less is told from here on."""
 GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
 """Random ids and addresses."""
 UNNAMED_CLUSTERS = ("", "default")
@@ -218,8 +216,8 @@ def saved(other: WhatIf) -> str:
     known = [(saving, what, where) for saving, what, where in costs if saving is not None]
     if not known:
         return ": "
-    less = [_difference(*cost) for cost in known if cost[0].likely >= SAVED_MS]
-    more = [_difference(*cost) for cost in known if cost[0].likely <= -SAVED_MS]
+    less = [_difference(*cost) for cost in known if cost[0].likely >= SECOND_MS]
+    more = [_difference(*cost) for cost in known if cost[0].likely <= -SECOND_MS]
     but = f", but {' and '.join(more)}" if more else ""
     condition = f", {other.condition}" if other.condition else ""
     return f" would have {' and '.join(less)}{but}{condition}. "

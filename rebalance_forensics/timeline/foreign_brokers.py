@@ -14,8 +14,8 @@ from itertools import combinations
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorElected, TopicChanged
 from rebalance_forensics.events.process import BrokerStarted
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS
 
 _CREATED = "Created log for partition"
@@ -57,7 +57,7 @@ class _BrokerLog:
         What happened at the same time but for a zone is one happening, logged by two clocks.
         """
         apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
-        if any(ROUND_TRIP_MS < ms < QUARTER_HOUR_MS - ROUND_TRIP_MS for ms in apart):
+        if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
             return True
         if not self.ids or not other.ids or self.ids.most_common(1)[0][0] != other.ids.most_common(1)[0][0]:
             return False

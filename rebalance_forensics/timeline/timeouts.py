@@ -22,13 +22,14 @@ from rebalance_forensics.events.membership import (
     PollTimeoutExpired,
 )
 from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.records import HOUR_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_release
-from rebalance_forensics.timeline.windows import NO_TIMEOUT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
@@ -244,7 +245,8 @@ def patience_ms(timeline: Timeline) -> int:
 def quiet_ms(timeline: Timeline) -> int:
     """How long a group must be quiet for a repetition to be a new incident (contract)."""
     timeouts = [ms for name in (SESSION, POLL, REBALANCE) if (ms := shown_ms(timeline, name)) is not None]
-    return max(QUIET_MS, 3 * max((t for t in timeouts if t < NO_TIMEOUT_MS), default=0))
+    # An hour and more means `never`: max.poll.interval.ms of Streams before 2.3 is Integer.MAX_VALUE.
+    return max(QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
 
 
 def _shown(timeline: Timeline) -> _Shown:

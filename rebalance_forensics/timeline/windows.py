@@ -15,8 +15,6 @@ SHORTEST_UNREAD_MS = 100
 TICK_MS = 200
 """Two lines about one step by the same broker or on one host: the tick of the coordinator's timers (SystemTimerReaper),
 and what clocks differ by that are set by each other."""
-SMALLEST_SKEW_MS = 400
-"""A smaller difference of clocks may as well be the network or a busy process; it is shown, not applied."""
 ROUND_TRIP_MS = 1_000
 """Two lines about one step, by the broker and by a client: a request, a retry (retry.backoff.max.ms, KIP-580), a moment
 of garbage collection, and what the clocks of two hosts differ by. Also the resolution of layouts without milliseconds,
@@ -64,12 +62,6 @@ METADATA_AGE_MS = 330_000
 poll()."""
 LARGEST_SKEW_MS = 10 * 60 * 1000
 """A clock that only a generation number shows is off by no more: further apart, the number is of another group."""
-FARTHEST_CLOCK_MS = 14 * 60 * 60 * 1000
-"""No zone is further from UTC (Kiribati): what seems further apart is of another time, and no clock."""
-NO_TIMEOUT_MS = 3_600_000
-"""A timeout set to this or more means `never` (Integer.MAX_VALUE for max.poll.interval.ms in Streams before 2.3)."""
 
-ROOM_FOR_AN_ANSWER_MS = 2
-"""Between two lines of a coordinator in one whole second there is room for what a client says in between."""
 USUAL_TIMEOUTS = (6_000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 120_000, 180_000, 300_000)
 """What people set timeouts to."""

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from rebalance_forensics.job.lake.lease_slots import ConditionalObject, NumberedFiles, slot_of
-from rebalance_forensics.job.lake.leases import SKEW_MS, Clock, Lease, LeaseLost, Record, Slot, Watch
+from rebalance_forensics.job.lake.leases import Clock, Lease, LeaseLost, Record, Slot, Watch
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
+from rebalance_forensics.records import MINUTE_MS
 from tests.job.s3_server import serving, settings
 
 LASTS_MS = 60_000
+SKEW = 5 * MINUTE_MS
+"""Wall clocks of two machines may be as far apart."""
 
 
 class Time:
@@ -79,7 +82,7 @@ def test_a_lease_that_is_renewed_never_runs_out(slot: NumberedFiles) -> None:
 def test_a_dead_holder_on_another_host_is_waited_for_once(slot: NumberedFiles) -> None:
     """Its clock need not be ours: what counts is how long nothing was heard of it."""
     time = Time()
-    held(Watch(slot, LASTS_MS, time.clock(-SKEW_MS // 2), is_gone=lambda _: False).take(somebody(1)))
+    held(Watch(slot, LASTS_MS, time.clock(-SKEW // 2), is_gone=lambda _: False).take(somebody(1)))
     second = watch(slot, time)
     assert isinstance(second.take(somebody(2)), Record)
     time.ms += LASTS_MS - 1
@@ -91,7 +94,7 @@ def test_a_dead_holder_on_another_host_is_waited_for_once(slot: NumberedFiles) -
 def test_a_lease_that_ran_out_long_ago_is_had_at_once(slot: NumberedFiles) -> None:
     time = Time()
     held(watch(slot, time).take(somebody(1)))
-    time.ms += LASTS_MS + SKEW_MS
+    time.ms += LASTS_MS + SKEW
     held(watch(slot, time).take(somebody(2)))
 
 
@@ -222,7 +225,7 @@ class Contenders(RuleBasedStateMachine):
 
     names = st.integers(0, 2)
 
-    @initialize(skews=st.tuples(*[st.integers(-SKEW_MS // 2, SKEW_MS // 2)] * 3))
+    @initialize(skews=st.tuples(*[st.integers(-SKEW // 2, SKEW // 2)] * 3))
     def start(self, skews: tuple[int, int, int]) -> None:
         """Nobody has it, and clocks are off."""
         self.directory = tempfile.TemporaryDirectory()
@@ -235,7 +238,7 @@ class Contenders(RuleBasedStateMachine):
         slot = NumberedFiles(Path(self.directory.name, "lease"))
         return Watch(slot, LASTS_MS, self.clocks[name], is_gone=lambda _: False)
 
-    @rule(ms=st.sampled_from([1, LASTS_MS // 3, LASTS_MS // 2, LASTS_MS - 1, LASTS_MS, SKEW_MS + LASTS_MS]))
+    @rule(ms=st.sampled_from([1, LASTS_MS // 3, LASTS_MS // 2, LASTS_MS - 1, LASTS_MS, SKEW + LASTS_MS]))
     def time_goes_on(self, ms: int) -> None:
         """For everybody alike."""
         self.time.ms += ms

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rebalance_forensics.records import BY_ORDER_MS
+from rebalance_forensics.records import ORDER_EPOCH
 from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.model import Report
 from tests.report.building import a_crash, crash_report, empty_report, healthy_report
@@ -142,7 +142,7 @@ def test_messages_link_to_the_incident_on_the_page_where_its_address_is_known() 
 
 
 def test_a_slack_message_gives_lines_without_times_no_time() -> None:
-    report = replace(crash_report(), incidents=(replace(a_crash(), started_at=BY_ORDER_MS, ended_at=None),))
+    report = replace(crash_report(), incidents=(replace(a_crash(), started_at=ORDER_EPOCH, ended_at=None),))
     assert "date" not in exported("slack", report)
 
 

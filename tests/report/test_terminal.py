@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from rebalance_forensics.diagnosis.model import Culprit, Gap
-from rebalance_forensics.records import BY_ORDER_MS, EpochMs
+from rebalance_forensics.records import ORDER_EPOCH, EpochMs
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import lines_of
@@ -307,7 +307,7 @@ def test_an_explanation_teaches() -> None:
 
 
 def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
-    started = EpochMs(BY_ORDER_MS + 1_000)
+    started = EpochMs(ORDER_EPOCH + 1_000)
     one = replace(payments().generations[0], started_at=started, completed_at=EpochMs(started + 5_000))
     pause = replace(payments().pauses[0], started_at=started, ended_at=EpochMs(started + 2_000))
     history = replace(payments(), generations=(one,), pauses=(pause,), coordinators=(), reading=Reading())

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-DAY_MS = 86_400_000
+from rebalance_forensics.records import DAY_MS
+
 _EPOCH = date(1970, 1, 1)
 
 

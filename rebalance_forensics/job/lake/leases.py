@@ -15,9 +15,8 @@ from typing import Protocol
 from uuid import uuid4
 
 from rebalance_forensics.process.identity import Process
+from rebalance_forensics.records import MINUTE_MS
 
-SKEW_MS = 300_000
-"""So far the clocks of two machines may be apart."""
 _left_behind: set[str] = set()
 """States of leases that this process holds no more, but could not write so."""
 _TAKEN = "another job has taken its lease over"
@@ -95,9 +94,9 @@ class Watch:
         return record if record.holder and not self._is_over(record, record.holder) else None
 
     def _is_over(self, record: Record, holder: Process) -> bool:
-        """Whether the holder died or let the lease expire; wall clocks count only beyond SKEW_MS."""
+        """Whether the holder died or let the lease expire; wall clocks of two machines may be minutes apart."""
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
-        by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + SKEW_MS
+        by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + 5 * MINUTE_MS
         over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
         return bool(over or self._gone(holder))
 

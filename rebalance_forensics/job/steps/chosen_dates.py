@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage, Interval
+from rebalance_forensics.job.lake.intervals import Coverage, Interval
 from rebalance_forensics.job.lake.ledger import Entry
 from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.pipeline.tables.rows import millis
+from rebalance_forensics.records import DAY_MS
 
 Reach = Iterable[tuple[int, int]]
 """First and last moment of what changed, each pair within one date."""

@@ -15,7 +15,6 @@ import pyarrow as pa
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
@@ -27,6 +26,7 @@ from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
+from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.job.lake.damage import batches_of
-from rebalance_forensics.job.lake.intervals import DAY_MS, Coverage
+from rebalance_forensics.job.lake.intervals import Coverage
 from rebalance_forensics.job.lake.layout import partition_of
 from rebalance_forensics.job.steps.scan_step import SCANNED
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.shards import shard_of
+from rebalance_forensics.records import DAY_MS
 
 DEALT = pa.schema(
     [("shard", pa.int32()), ("day", pa.int32()), ("kind", pa.int8()), *((field.name, field.type) for field in SCANNED)]

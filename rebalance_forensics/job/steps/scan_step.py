@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rebalance_forensics.job.lake.intervals import DAY_MS
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable, read_rows
 from rebalance_forensics.pipeline.inputs.stores import Store, open_location
 from rebalance_forensics.pipeline.inputs.task_messages import message_batch
@@ -20,6 +19,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.rows import hashed
+from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.sources.files.places import open_remote_with
 
 Spans = dict[str, dict[str, tuple[int, int]]]

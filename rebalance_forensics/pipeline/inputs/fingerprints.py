@@ -6,9 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
+from rebalance_forensics.records import HOUR_MS
 
-SKEW_MS = 3_600_000
-"""A file server's clock is no farther from ours."""
 _BLOCKS, _BLOCK_BYTES = 8, 4096
 
 
@@ -38,6 +37,7 @@ def is_another(listed: Listed, fingerprint: str | None, since_ms: int | None) ->
     """
     if listed.changed_ms is None or fingerprint is None:
         return False
-    if since_ms is not None and listed.changed_ms < since_ms - SKEW_MS:
+    # A file server's clock is no farther from ours than an hour.
+    if since_ms is not None and listed.changed_ms < since_ms - HOUR_MS:
         return False
     return fingerprint_of(listed) not in (fingerprint, None)

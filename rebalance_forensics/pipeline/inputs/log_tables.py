@@ -27,7 +27,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.records import EpochMs, LogRecord, Origin
+from rebalance_forensics.records import HOUR_MS, EpochMs, LogRecord, Origin
 from rebalance_forensics.sources.records.record_reader import SplitCounts, parse_line
 from rebalance_forensics.timeline.coverage import LogSpan
 
@@ -42,7 +42,6 @@ CANONICAL = pa.schema(
     ]
 )
 """The rows of any table once its columns have our names."""
-HOUR_MS = 3_600_000
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 
 

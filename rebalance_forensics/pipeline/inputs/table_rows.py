@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, HOUR_MS, LogTable
+from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.stores import checked_store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.records import HOUR_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Headline, Severity
-from rebalance_forensics.records import is_timed
+from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.report.html.axis import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import utc
@@ -19,7 +19,6 @@ ROWS = 12
 NEAR_PERCENT = 4.0
 """Marks closer than this would cover one another on a phone."""
 SUMMARY_CHARACTERS = 200
-ROOM_MS = 1_000
 
 
 class Occurrence(Struct, frozen=True, kw_only=True):
@@ -62,7 +61,7 @@ def overview_of(numbered: Sequence[Headline], with_sections: Collection[str], lo
         return None
     start = min(incident.started_at for incident in numbered)
     last = max(_end(incident, logs_end) for incident in numbered)
-    margin = max((last - start) // 40, ROOM_MS)
+    margin = max((last - start) // 40, SECOND_MS)
     axis = _Axis(start=start - margin, end=last + margin, with_sections=with_sections, logs_end=logs_end)
     by_group: dict[str, list[Headline]] = {}
     for incident in numbered:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.sources.files.walk import InputFile
 
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)\Z")
@@ -19,9 +20,6 @@ _MSK = re.compile(
     r"(?P<before>.*?)(?P<date>\d{4}-\d\d-\d\d-\d\d)/(?P<name>Broker-\d+)_(?P<minute>\d\d-\d\d)_[0-9a-f]+\.log(?:\.gz)?\Z"
 )
 _NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
-
-ROLLING_MS = 2_000
-"""Threads that log while a file is rolled over may write a little into both."""
 
 Place = tuple[str, int, str]
 """Where a file stands in its chain: date, number and name."""
@@ -85,7 +83,7 @@ def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tup
     spans = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
     return any(
         min(earlier[1], later[1]) - max(earlier[0], later[0])
-        > max(ROLLING_MS, min(earlier[1] - earlier[0], later[1] - later[0]) / 2)
+        > max(2 * SECOND_MS, min(earlier[1] - earlier[0], later[1] - later[0]) / 2)
         for earlier, later in pairwise(spans)
     )
 

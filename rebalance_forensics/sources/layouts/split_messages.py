@@ -7,7 +7,7 @@ import re
 _LEVELS = ("INFO", "WARN", "WARNING", "ERROR", "DEBUG", "TRACE", "FATAL", "INF", "WRN", "ERR", "DBG")
 HEADER_ENDS = ("-", ":", "]", ">", "|", *_LEVELS)
 """What a header ends with once the blank in front of its message is lost with the line end."""
-_PREFIXES = re.compile(r"(?:\[[^\[\]\n]*\]:?[ \t]*)*\r?")
+_PREFIXES = re.compile(r"[ \t]*+(?:\[[^\[\]\n]*\]:?[ \t]*)*\r?")
 """Nothing, or what Kafka's LogContext puts in front of a message: the message itself is still to come."""
 _REASON = re.compile(r"\n[ \t]*+(?=\(reason: )")
 """The coordinator never writes its reason on a line of its own."""

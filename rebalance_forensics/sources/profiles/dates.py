@@ -11,19 +11,18 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import DAY_MS, MINUTE_MS, EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled
-from rebalance_forensics.sources.times.timestamps import DAY_MS, DateOrder, Stamp, days_on, written_by
+from rebalance_forensics.sources.times.timestamps import DateOrder, Stamp, days_on, written_by
 from rebalance_forensics.utc_offsets import WESTERNMOST, offset_at
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
 _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
-_WESTERNMOST_MS = WESTERNMOST * 60_000
 _AGREEING = 3
 
 Range = tuple[EpochMs, EpochMs]
@@ -181,7 +180,8 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
     """Minutes that a local time is east of an instant; None when it is not of that moment."""
     east = local_ms - utc_ms
     if local_ms < DAY_MS:
-        east = (east - _WESTERNMOST_MS) % DAY_MS + _WESTERNMOST_MS
+        westernmost = WESTERNMOST * MINUTE_MS
+        east = (east - westernmost) % DAY_MS + westernmost
     return offset_at(utc_ms + east, utc_ms)
 
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import DAY_MS, HOUR_MS, MINUTE_MS, EpochMs
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.times import zones
-from rebalance_forensics.sources.times.timestamps import DAY_MS, Stamp, days_on, with_year
-
-_HALF_DAY_MS = DAY_MS // 2
-_HOUR_MS = 3_600_000
-_SEASON_SLACK_MS = 60_000
+from rebalance_forensics.sources.times.timestamps import Stamp, days_on, with_year
 
 
 @dataclass(slots=True)
@@ -93,7 +89,7 @@ class Clock:
             return None
         before, days = self._last.get(host, (time_of_day, 0))
         if self.profile.newest_first:
-            days -= time_of_day - before > _HALF_DAY_MS
+            days -= time_of_day - before > DAY_MS // 2
         else:
             days = days_on(before, time_of_day, days)
         self._last[host] = (time_of_day, days)
@@ -106,6 +102,6 @@ class Clock:
 
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
     """An instant an hour from its envelope's is of another season: the file's zone was told before clocks changed."""
-    if envelope_at is not None and abs(abs(at - envelope_at) - _HOUR_MS) < _SEASON_SLACK_MS:
-        return EpochMs(at + (_HOUR_MS if envelope_at > at else -_HOUR_MS))
+    if envelope_at is not None and abs(abs(at - envelope_at) - HOUR_MS) < MINUTE_MS:
+        return EpochMs(at + (HOUR_MS if envelope_at > at else -HOUR_MS))
     return at

@@ -11,12 +11,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.sources.times.zones import ZONE, offset_of
 
 Form = Literal["full", "no-year", "time-only"]
 DateOrder = Literal["ymd", "mdy", "dmy"]
 
-DAY_MS = 86_400_000
 _MONTHS_A_YEAR = 12
 _KAFKAS_FIRST_YEAR = 2011
 # Of the calendar, so that no zone moves a time out of it.

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import MINUTE_MS, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks.shared_facts import (
     Differences,
     SharedFacts,
@@ -28,13 +28,11 @@ from rebalance_forensics.timeline.clocks.shared_facts import (
     facts_of_a_member,
 )
 from rebalance_forensics.timeline.windows import (
-    FARTHEST_CLOCK_MS,
     LARGEST_SKEW_MS,
     ONE_REBALANCE_MS,
-    ROUND_TRIP_MS,
-    SMALLEST_SKEW_MS,
+    TICK_MS,
 )
-from rebalance_forensics.utc_offsets import SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
+from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
 E = TypeVar("E", bound=Event)
 
@@ -104,13 +102,13 @@ class _OwnZone(NamedTuple):
         """The time of an event in UTC by its own clock; its local time where the zone is not known."""
         at = event.at or 0
         east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
-        return at - east - (0 if event.zoned else (self.minutes or 0) * ONE_REBALANCE_MS)
+        return at - east - (0 if event.zoned else (self.minutes or 0) * MINUTE_MS)
 
     def clock(self, path: str = "", host: str | None = None, step_ms: int = 1) -> FileClock:
         """The clock of a file of which nothing else is known."""
-        shift = (self.minutes or 0) * ONE_REBALANCE_MS
+        shift = (self.minutes or 0) * MINUTE_MS
         names = [] if self.minutes is None else [self.minutes]
-        names += [(self.minutes or 0) + season.east_ms // ONE_REBALANCE_MS for season in self.seasons]
+        names += [(self.minutes or 0) + season.east_ms // MINUTE_MS for season in self.seasons]
         return FileClock(
             path=path,
             host=host,
@@ -195,7 +193,7 @@ def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequen
     known = (log for log in logs if files.zones[log.places[0]].minutes is not None)
     found = [difference for log in known if (difference := files.difference(facts, log.places)) is not None]
     east = {nearest_offset(-difference) for difference in found}
-    if len(east) != 1 or any(abs(difference) > FARTHEST_CLOCK_MS for difference in found):
+    if len(east) != 1 or any(abs(difference) > EASTERNMOST * MINUTE_MS for difference in found):
         return facts
     files.zones |= dict.fromkeys(unknown, _OwnZone(east.pop()))
     return facts_of(files.stamped(brokers))
@@ -216,13 +214,13 @@ def step_of(times: Iterable[int | None]) -> int:
     """How fine the times of a log are, in ms: layouts without fractions are common, and some print whole minutes."""
     different: set[int] = set()
     for at in times:
-        if at is not None and at % ROUND_TRIP_MS:
+        if at is not None and at % SECOND_MS:
             return 1
         if at is not None:
             different.add(at)
     if len(different) < _LEAST_TIMES:
         return 1
-    return ROUND_TRIP_MS if any(at % ONE_REBALANCE_MS for at in different) else ONE_REBALANCE_MS
+    return SECOND_MS if any(at % MINUTE_MS for at in different) else MINUTE_MS
 
 
 @dataclass(slots=True)
@@ -301,7 +299,7 @@ def _own_zone(events: Sequence[Event]) -> _OwnZone:
         return _OwnZone(0 if printed else None, doubt="start-times")
     first = 0 if printed else east[0]
     changes = [(at, minutes) for (_, before), (at, minutes) in pairwise([(0, first), *shown]) if minutes != before]
-    return _OwnZone(first, tuple(Season(at, (minutes - first) * ONE_REBALANCE_MS) for at, minutes in changes))
+    return _OwnZone(first, tuple(Season(at, (minutes - first) * MINUTE_MS) for at, minutes in changes))
 
 
 def _is_zoned(events: Sequence[Event]) -> bool:
@@ -313,15 +311,16 @@ def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> Fil
 
     A time that lost its fraction lags by up to a step, which is no clock that is off.
     """
-    if abs(difference) > FARTHEST_CLOCK_MS:
+    if abs(difference) > EASTERNMOST * MINUTE_MS:  # no zone is further from UTC
         return replace(known, doubt="facts")
     minutes = nearest_offset(difference) if zone.minutes is None else zone.minutes
-    skew = difference - (minutes * ONE_REBALANCE_MS if zone.minutes is None else 0)
+    skew = difference - (minutes * MINUTE_MS if zone.minutes is None else 0)
     name = name_of_offset(minutes) if zone.minutes is None else known.zone
-    applied = skew if abs(skew) >= SMALLEST_SKEW_MS else 0
+    # A smaller difference may as well be the network or a busy process; it is shown, not applied.
+    applied = skew if abs(skew) >= 2 * TICK_MS else 0
     shown: int | None = skew
     if step > 1:  # `skew` is that of the line that lost most: half a step more is the likeliest for all
         applied = skew + step // 2 if abs(skew) >= step else 0
         shown = applied or None
-    zone_ms = minutes * ONE_REBALANCE_MS
+    zone_ms = minutes * MINUTE_MS
     return replace(known, zone=name, skew_ms=shown, shift_ms=zone_ms + applied, zone_ms=zone_ms, doubt=None)

@@ -17,7 +17,6 @@ from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_i
 from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.windows import ROOM_FOR_AN_ANSWER_MS
 
 E = TypeVar("E", bound=Event)
 Times = dict[int, int]
@@ -73,7 +72,8 @@ def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]
     for numbers, second in coarse:
         if events[numbers[0]].speaker.role == "broker":
             found |= {
-                number: second[min(ROOM_FOR_AN_ANSWER_MS * place, len(second) - 1)]
+                # A millisecond between two lines of a coordinator is room for what a client logs in between.
+                number: second[min(2 * place, len(second) - 1)]
                 for place, number in enumerate(numbers)
             }
     facts = facts_of((e, found.get(n, e.at or 0)) for n, e in enumerate(events) if e.at and e.speaker.role == "broker")

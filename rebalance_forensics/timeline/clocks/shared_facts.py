@@ -22,6 +22,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncSucceeded,
 )
+from rebalance_forensics.records import MINUTE_MS
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
     LARGEST_SKEW_MS,
@@ -202,7 +203,7 @@ class Differences:
 
 def _off_zone(difference: int, *, zone_known: bool) -> int:
     """What remains of a difference besides a zone."""
-    return difference if zone_known else difference - nearest_offset(difference) * ONE_REBALANCE_MS
+    return difference if zone_known else difference - nearest_offset(difference) * MINUTE_MS
 
 
 def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:

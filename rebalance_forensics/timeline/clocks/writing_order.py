@@ -10,8 +10,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import BY_ORDER_MS, EpochMs
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
+from rebalance_forensics.records import ORDER_EPOCH, SECOND_MS, EpochMs
 
 
 def as_written(events: Iterable[Event]) -> Iterator[Event]:
@@ -47,6 +46,4 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
 
 def in_order(events: Sequence[Event]) -> list[Event]:
     """Lines of which none has a time, as written: the order of the lines is the time, and no duration is known."""
-    return [
-        replace(event, at=EpochMs(BY_ORDER_MS + at * ROUND_TRIP_MS)) for at, event in enumerate(as_written(events), 1)
-    ]
+    return [replace(event, at=EpochMs(ORDER_EPOCH + at * SECOND_MS)) for at, event in enumerate(as_written(events), 1)]

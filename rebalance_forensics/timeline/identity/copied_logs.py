@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import StartTimeReported
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _COMMON_FIELDS = frozenset(Event.__struct_fields__)
 _MOST_IN_TENTHS = 8
@@ -78,7 +78,7 @@ def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) 
     if len(shared) * 10 < shorter * _MOST_IN_TENTHS:
         return False
     common = [both[0][line] for line in shared]
-    times = {e.at for e in common if e.at is not None and e.at % ROUND_TRIP_MS and _is_named(e)}
+    times = {e.at for e in common if e.at is not None and e.at % SECOND_MS and _is_named(e)}
     return len(times) >= _UNLIKELY_TIMES or any(map(_is_of_one_process, common))
 
 
