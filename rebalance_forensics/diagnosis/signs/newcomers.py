@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
 from rebalance_forensics.diagnosis.sign import Sign, stated
-from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported
+from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, JoinReported
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -18,6 +18,9 @@ from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, PROCESS_STAR
 
 NEWCOMERS = stated("new-members-joined", present="members never seen before joined a running group")
 PICKED = stated("new-in-an-excerpt", present="the picked lines do not show whether they were members before")
+PICKED_AND_COUNTED = stated(
+    "new-and-counted", present="the coordinator counts that many members more; the picked lines do not name them before"
+)
 JUST_BEGUN = stated(
     "new-as-the-logs-begin", present="the logs begin too shortly before to show whether they were members before"
 )
@@ -45,8 +48,18 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     if _began_just_before(timeline, arrivals[0].at):
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
+        if any(a.start for a in arrivals) and not timeline.has_coordinator_log:
+            return NEWCOMERS
+        return PICKED_AND_COUNTED if _is_counted(timeline, arrivals) else PICKED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
+
+
+def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """The coordinator counts the arrivals on top of the members of the generation before them."""
+    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count is not None]
+    before = [e.member_count or 0 for e in counts if time_of(e) <= arrivals[0].at]
+    after = [e.member_count or 0 for e in counts if time_of(e) >= arrivals[-1].at]
+    return bool(before and after) and after[0] - before[-1] >= len({a.participant for a in arrivals})
 
 
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
