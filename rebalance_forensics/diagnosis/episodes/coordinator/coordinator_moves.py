@@ -67,110 +67,8 @@ from rebalance_forensics.timeline.windows import (
     ROUND_TRIP_MS,
 )
 
-
-def unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
-    loads = timeline.of(GroupLoaded)
-    last: Event | None = None
-    for event in _coordinator_lines_with_restarts(timeline):
-        broker = affected_broker(event)
-        match event:
-            case MemberLoaded():
-                continue
-            case GroupUnloaded() | BrokerStarted() | BrokerStopped():
-                if last is None or broker != last.speaker.broker:
-                    continue
-                if not _is_followed(timeline, loads, event, broker):
-                    yield _move(event, broker, (event, last), "unload")
-                last = None
-                continue
-            case GroupLoaded():
-                if last is None and event.member_count != 0 and _was_up(timeline, event):
-                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
-            case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
-                yield _move(event, last.speaker.broker, (event, last), "succession")
-        last = event
-
-
-def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
-    """Whether the broker had run for a while: at its start it loads what it led before as well."""
-    begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
-    heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
-    started = timeline.of(BrokerStarted).between(begin, end)
-    return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
-
-
-def loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
-    """Whether a broker that was restarted became the coordinator later: another one was, in between."""
-    broker = load.speaker.broker
-    starts = [e for e in timeline.of(BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
-    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
-    if not starts or not elected:
-        return False
-    return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
-
-
-def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
-    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
-    return TimeIndex([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
-
-
-def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
-    """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
-    load = loads.first(time_of(event) - ROUND_TRIP_MS)
-    if load is None:
-        return False
-    return load.speaker.broker != broker or not loaded_long_after_start(timeline, load)
-
-
-def _keeps_it(timeline: Timeline, event: Event) -> bool:
-    """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
-    after = timeline.coordinator_events.between(time_of(event), time_of(event) + ONE_REBALANCE_MS)
-    return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
-
-
-def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: ShownBy) -> CoordinatorMove:
-    at = time_of(event)
-    return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
-
-
-def timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
-    """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
-    participant = timeline.participants.of_speaker(lost)
-    if participant is None:
-        return False
-    asked = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
-    if asked is None or isinstance(asked, SyncSucceeded):
-        return False
-    waited = time_of(lost) - time_of(asked)
-    limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
-    return any(limit <= waited <= limit + HEARTBEAT_MS for limit in limits)
-
-
-def _join_limits(timeline: Timeline) -> frozenset[int]:
-    polls = configured_ms(timeline, POLL)
-    return frozenset(max(request, poll + JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
-
-
-def _requests(timeline: Timeline) -> frozenset[int]:
-    return configured_ms(timeline, REQUEST)
-
-
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
-
-
-def commit_not_written(timeline: Timeline, lost: Event) -> bool:
-    """Whether a member gave its coordinator up over a commit that it answered, and at once found the same again."""
-    who, at = timeline.participants.of_speaker(lost), time_of(lost)
-    if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
-        return False
-    commits = timeline.events_from(who, OffsetCommitFailed).between(at - ROUND_TRIP_MS, at)
-    found = timeline.events_from(who, CoordinatorFound).between(at, at + ROUND_TRIP_MS)
-    refused = any(e.error in _WRITE_ERRORS for e in commits)
-    return refused and {e.coordinator for e in found} == {lost.coordinator}
-
-
-MOST_LINES = 8
+_MOST_LINES = 8
 """So many lines of members show a move; the others say the same."""
 _ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
 _OF_MEMBERS = (
@@ -203,6 +101,138 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
             yield chain
 
 
+def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
+    """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
+    begin, end = chain[0].at - PROCESS_START_MS, chain[-1].at + ONE_REBALANCE_MS
+    speaking = timeline.own.brokers | timeline.ungrouped.brokers
+    stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
+    return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
+
+
+def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
+    """Whether all that shows is brokers that handed the group over as they were shut down, and nobody was hurt."""
+    stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
+    stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
+    return stopping and not facts and all(move.shown_by == "unload" for move in chain)
+
+
+def was_fenced(chain: list[CoordinatorMove]) -> bool:
+    """Whether the controller fenced a broker of the chain, and none of them was told to stop."""
+    phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
+    return "fenced" in phases and "stopping" not in phases
+
+
+def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
+    """What a broker of the chain says that it shut itself down for."""
+    stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
+    return next((e.fault for e in stops if e.fault is not None), None)
+
+
+def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
+    """From the first sign of a loss to the last of the same move, the longest of them."""
+    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _separate_moves(chain))
+    return max(ends)
+
+
+def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
+    """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
+    loads = timeline.of(GroupLoaded)
+    last: Event | None = None
+    for event in _coordinator_lines_with_restarts(timeline):
+        broker = affected_broker(event)
+        match event:
+            case MemberLoaded():
+                continue
+            case GroupUnloaded() | BrokerStarted() | BrokerStopped():
+                if last is None or broker != last.speaker.broker:
+                    continue
+                if not _is_followed(timeline, loads, event, broker):
+                    yield _move(event, broker, (event, last), "unload")
+                last = None
+                continue
+            case GroupLoaded():
+                if last is None and event.member_count != 0 and _was_up(timeline, event):
+                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
+            case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
+                yield _move(event, last.speaker.broker, (event, last), "succession")
+        last = event
+
+
+def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
+    """Whether the broker had run for a while: at its start it loads what it led before as well."""
+    begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
+    heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
+    started = timeline.of(BrokerStarted).between(begin, end)
+    return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
+
+
+def _loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
+    """Whether a broker that was restarted became the coordinator later: another one was, in between."""
+    broker = load.speaker.broker
+    starts = [e for e in timeline.of(BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
+    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
+    if not starts or not elected:
+        return False
+    return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
+
+
+def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
+    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
+    return TimeIndex([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
+
+
+def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
+    """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
+    load = loads.first(time_of(event) - ROUND_TRIP_MS)
+    if load is None:
+        return False
+    return load.speaker.broker != broker or not _loaded_long_after_start(timeline, load)
+
+
+def _keeps_it(timeline: Timeline, event: Event) -> bool:
+    """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
+    after = timeline.coordinator_events.between(time_of(event), time_of(event) + ONE_REBALANCE_MS)
+    return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
+
+
+def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: ShownBy) -> CoordinatorMove:
+    at = time_of(event)
+    return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
+
+
+def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
+    """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
+    participant = timeline.participants.of_speaker(lost)
+    if participant is None:
+        return False
+    asked = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
+    if asked is None or isinstance(asked, SyncSucceeded):
+        return False
+    waited = time_of(lost) - time_of(asked)
+    limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
+    return any(limit <= waited <= limit + HEARTBEAT_MS for limit in limits)
+
+
+def _join_limits(timeline: Timeline) -> frozenset[int]:
+    polls = configured_ms(timeline, POLL)
+    return frozenset(max(request, poll + JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
+
+
+def _requests(timeline: Timeline) -> frozenset[int]:
+    return configured_ms(timeline, REQUEST)
+
+
+def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
+    """Whether a member gave its coordinator up over a commit that it answered, and at once found the same again."""
+    who, at = timeline.participants.of_speaker(lost), time_of(lost)
+    if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
+        return False
+    commits = timeline.events_from(who, OffsetCommitFailed).between(at - ROUND_TRIP_MS, at)
+    found = timeline.events_from(who, CoordinatorFound).between(at, at + ROUND_TRIP_MS)
+    refused = any(e.error in _WRITE_ERRORS for e in commits)
+    return refused and {e.coordinator for e in found} == {lost.coordinator}
+
+
 def _moves_by_brokers_or_most_members(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
     moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
@@ -211,7 +241,7 @@ def _moves_by_brokers_or_most_members(timeline: Timeline, settled: int) -> list[
 
 def _moves_without_load(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
     """What brokers show of moves to a coordinator whose loading is not in these logs."""
-    moves = [m for m in unfollowed_moves(timeline) if m.at > settled]
+    moves = [m for m in _unfollowed_moves(timeline) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
     return [m for m in moves if m.at in peopled]
 
@@ -280,7 +310,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str |
     if spoke is None:
         # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
         spoke = timeline.of(GroupUnloaded).last(at - 1)
-    if spoke is not None and spoke.speaker.broker == load.speaker.broker and loaded_long_after_start(timeline, load):
+    if spoke is not None and spoke.speaker.broker == load.speaker.broker and _loaded_long_after_start(timeline, load):
         return None
     if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
@@ -341,7 +371,7 @@ def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
 
 def _of_run(run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
-    return CoordinatorMove(first, broker, tuple(run[:MOST_LINES]), shown_by, until=last)
+    return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -436,7 +466,7 @@ def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
 def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
     """Whether a member gave up its coordinator for a reason of its own, wherever that was."""
     starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
-    return starting_or_denied or timed_out_while_joining(timeline, lost) or commit_not_written(timeline, lost)
+    return starting_or_denied or _timed_out_while_joining(timeline, lost) or _commit_not_written(timeline, lost)
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:
@@ -492,39 +522,6 @@ def _is_loss(event: Event) -> bool:
     if isinstance(event, GroupHeartbeatFailed):
         return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
     return isinstance(event, CoordinatorLost)
-
-
-def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
-    """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
-    begin, end = chain[0].at - PROCESS_START_MS, chain[-1].at + ONE_REBALANCE_MS
-    speaking = timeline.own.brokers | timeline.ungrouped.brokers
-    stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
-    return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
-
-
-def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
-    """Whether all that shows is brokers that handed the group over as they were shut down, and nobody was hurt."""
-    stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
-    stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
-    return stopping and not facts and all(move.shown_by == "unload" for move in chain)
-
-
-def was_fenced(chain: list[CoordinatorMove]) -> bool:
-    """Whether the controller fenced a broker of the chain, and none of them was told to stop."""
-    phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
-    return "fenced" in phases and "stopping" not in phases
-
-
-def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
-    """What a broker of the chain says that it shut itself down for."""
-    stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
-    return next((e.fault for e in stops if e.fault is not None), None)
-
-
-def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
-    """From the first sign of a loss to the last of the same move, the longest of them."""
-    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _separate_moves(chain))
-    return max(ends)
 
 
 def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 
-DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
     ExceptionLogged,
@@ -56,7 +56,7 @@ def _is_denial(event: Event, group: str) -> bool:
         if (event.exception or "").endswith("GroupAuthorizationException"):
             return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
         return (event.exception or "").endswith("TopicAuthorizationException")
-    return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in DENIALS
+    return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in _DENIALS
 
 
 class Refusal(Struct, frozen=True):

@@ -23,7 +23,56 @@ from rebalance_forensics.timeline.windows import (
 )
 
 
-def held_up(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
+    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost.
+
+    Who comes back after it had left by itself, as one that was not polled, owes that to no move.
+    """
+    found: list[Fact] = []
+    left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
+    for move in chain:
+        begin, end = move.at - ROUND_TRIP_MS, move.until + PROCESS_START_MS
+        requests = timeline.requests.between(begin, end)
+        found += [
+            r
+            for r in requests
+            if r.why in ("other", "member-rejoined", "leader-rejoined") or knows_no_partition_yet(timeline, r)
+        ]
+        departures = timeline.departures.between(begin, end)
+        found += [
+            d for d in departures if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))
+        ]
+        later = timeline.departures.since(begin)
+        found += [
+            d
+            for d in later
+            if _expired_by_former_coordinator(timeline, d, move) or _session_lost_in_move(timeline, d, move)
+        ]
+        arrivals = timeline.arrivals.between(begin, end)
+        found += [a for a in arrivals if not a.first and a.start is None and a.after not in left]
+        blocked = [d for d in later if _blocked_by_broker(timeline, d, move)]
+        blocked += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
+        found += with_rebalances(timeline, [*blocked, *(d.returned for d in blocked if d.returned is not None)])
+        following = timeline.rebalances.between(begin, end)
+        found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
+    return tuple(dict.fromkeys(found))
+
+
+def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
+    """The loading of the group that restarted the session whose end this departure is."""
+    session = shown_session_ms(timeline)
+    if departure.why != "session-expired" or session is None:
+        return None
+    loaded = timeline.of(GroupLoaded)
+    if not loaded:
+        return None
+    begin = departure.at - session
+    loads = loaded.between(begin - ROUND_TRIP_MS, begin + ROUND_TRIP_MS)
+    speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
+    return next((load for load in loads if load.speaker.broker in speakers), None)
+
+
+def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
     if departure.at < move.at - ROUND_TRIP_MS or move.broker == UNNAMED:
         return False
@@ -60,41 +109,6 @@ def _age(event: NodeDisconnected) -> int:
     if event.elapsed_ms is not None:
         return event.elapsed_ms
     return REQUEST_TIMEOUT_MS if event.cause == "request timeout" else 0
-
-
-def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
-    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost.
-
-    Who comes back after it had left by itself, as one that was not polled, owes that to no move.
-    """
-    found: list[Fact] = []
-    left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
-    for move in chain:
-        begin, end = move.at - ROUND_TRIP_MS, move.until + PROCESS_START_MS
-        requests = timeline.requests.between(begin, end)
-        found += [
-            r
-            for r in requests
-            if r.why in ("other", "member-rejoined", "leader-rejoined") or knows_no_partition_yet(timeline, r)
-        ]
-        departures = timeline.departures.between(begin, end)
-        found += [
-            d for d in departures if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))
-        ]
-        later = timeline.departures.since(begin)
-        found += [
-            d
-            for d in later
-            if _expired_by_former_coordinator(timeline, d, move) or _session_lost_in_move(timeline, d, move)
-        ]
-        arrivals = timeline.arrivals.between(begin, end)
-        found += [a for a in arrivals if not a.first and a.start is None and a.after not in left]
-        blocked = [d for d in later if held_up(timeline, d, move)]
-        blocked += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
-        found += with_rebalances(timeline, [*blocked, *(d.returned for d in blocked if d.returned is not None)])
-        following = timeline.rebalances.between(begin, end)
-        found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
-    return tuple(dict.fromkeys(found))
 
 
 def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
@@ -145,17 +159,3 @@ def _session_lost_in_move(timeline: Timeline, departure: Departure, move: Coordi
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
     return bool(timeline.moves(at - 2 * ROUND_TRIP_MS + 1, at + 2 * ROUND_TRIP_MS - 1))
-
-
-def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
-    """The loading of the group that restarted the session whose end this departure is."""
-    session = shown_session_ms(timeline)
-    if departure.why != "session-expired" or session is None:
-        return None
-    loaded = timeline.of(GroupLoaded)
-    if not loaded:
-        return None
-    begin = departure.at - session
-    loads = loaded.between(begin - ROUND_TRIP_MS, begin + ROUND_TRIP_MS)
-    speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
-    return next((load for load in loads if load.speaker.broker in speakers), None)

@@ -31,8 +31,8 @@ from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
 
 OFFSETS = "__consumer_offsets"
-AGAIN = 5
-MOVED = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
+_FREQUENT = 5
+_NOT_LEADER = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
 """A broker that stood still writes for groups it has lost: the topic is there, with another leader."""
 
 
@@ -115,7 +115,7 @@ def _refused_writes(timeline: Timeline) -> list[Event]:
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
-    commits = refused_commits(timeline)
+    commits = _refused_commits(timeline)
     return [*syncs, *commits] if commits else _refused_in_its_partition(timeline)
 
 
@@ -139,12 +139,12 @@ def _has_members(timeline: Timeline, at: int) -> bool:
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
-    return len(refusals) >= AGAIN and time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(
+    return len(refusals) >= _FREQUENT and time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(
         timeline, OFFSETS_WRITE
     )
 
 
-def refused_commits(timeline: Timeline) -> list[Event]:
+def _refused_commits(timeline: Timeline) -> list[Event]:
     """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
     commits: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
     return commits if _is_persistent(timeline, commits) else []
@@ -157,13 +157,13 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
         return []
     ungrouped = setting_ms(timeline, OFFSETS_WRITE)
     rebalances = timeline.rebalances.between(time_of(refused[0]), time_of(refused[-1]) + ungrouped)
-    return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= AGAIN else []
+    return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= _FREQUENT else []
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
     match event:
         case AssignmentNotStored():
-            return event.group == timeline.group and event.error not in MOVED
+            return event.group == timeline.group and event.error not in _NOT_LEADER
         case RebalanceStarted(trigger="assignment-not-stored"):
             return True
     return False
@@ -208,7 +208,7 @@ def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
     """Without a broker's log: whom clients could not reach most often, and that did not itself refuse the writes."""
     lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(since)]
     refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}
-    refusing |= set(lost) if refused_commits(timeline) else set()
+    refusing |= set(lost) if _refused_commits(timeline) else set()
     nodes = [*lost, *(e.node for e in timeline.of(NodeDisconnected).since(since))]
     known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR_NODE and n not in refusing]
     return [max(set(known), key=known.count)] if known else []

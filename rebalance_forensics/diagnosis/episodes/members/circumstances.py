@@ -14,13 +14,13 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 
-LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
+_LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 """Who says how many members a generation has, the briefest first."""
 
 
 def surrounding_generations(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
     """That others were in: the generation before these times and those that followed, as far as logged."""
-    for kind in LISTING:
+    for kind in _LISTING:
         listed = timeline.of(kind)
         if not listed:
             continue

@@ -49,7 +49,75 @@ from rebalance_forensics.timeline.windows import (
 _LEADS = ("librdkafka/", "python/", "go/")
 
 
-def leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
+def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+    """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
+    return timeline.cached(_startup_arrivals)
+
+
+def initial_arrivals(timeline: Timeline) -> frozenset[str]:
+    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    return timeline.cached_as("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
+
+
+def settled_after(timeline: Timeline, at: int) -> int:
+    """When the first generation after `at` was created; a newcomer that started later was added to it."""
+    return next(timeline.cached(_settled).onwards(at), at)
+
+
+def waits_for_newcomers(rebalance: Rebalance) -> bool:
+    """The first rebalance from empty waits for a timer that each newcomer winds up again, and for no member.
+
+    GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
+    the rebalance timeout.
+    """
+    return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+
+
+def after_all_left(timeline: Timeline, first: Arrival) -> bool:
+    """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
+    ends = timeline.cached(_ends_of_shutdowns)
+    place = bisect_left(ends, first.at)
+    return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
+
+
+def shutdowns(timeline: Timeline) -> list[list[Absence]]:
+    """Every time the last members shut down cleanly, one soon after another."""
+    return timeline.cached(_shutdowns)
+
+
+def one_shutdown_ms(timeline: Timeline) -> int:
+    """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
+    return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
+
+
+def with_members(timeline: Timeline) -> TimeIndex[int]:
+    """When generations that have members were created, or reached where only that is told (`_settled`)."""
+    return timeline.cached(_with_members)
+
+
+def is_empty_after(timeline: Timeline, last: int) -> bool:
+    """Whether the coordinator says that nobody is left, before anybody comes again."""
+    again = timeline.arrivals.first(last + 1)
+    until = again.at if again is not None else timeline.last
+    return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
+
+
+def was_last_member(timeline: Timeline, away: Absence) -> bool:
+    """Whether it was the last: everybody else had gone, too, and nobody came back."""
+    if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
+        return False
+    last = timeline.cached(_last_departure_at)
+    return last is not None and last <= away.at + together_ms(timeline)
+
+
+def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
+    """Its last departure, where it did not come back."""
+    went = timeline.departures.of(participant).last(timeline.last)
+    came = timeline.arrivals.of(participant).last(timeline.last)
+    return went if went is not None and (came is None or came.at <= went.at) else None
+
+
+def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
     """Where nobody logged that it leads, a member without a log does: the coordinator always has one lead."""
     return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_log_assignments)
 
@@ -60,7 +128,7 @@ def _leaders_log_assignments(timeline: Timeline) -> bool:
     return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
 
 
-def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
+def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
     """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in.
 
     So they may where Sarama's log ends before its session, unless it is known which generation that was.
@@ -70,7 +138,7 @@ def led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: b
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
-def existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
+def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
     ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
@@ -78,7 +146,7 @@ def existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     return any(participant is not None and participant not in came for participant in speakers)
 
 
-def reached_at(timeline: Timeline, generation: Generation) -> int:
+def _reached_at(timeline: Timeline, generation: Generation) -> int:
     """When all had their assignment; of one that never got that far when it was created, else when it was prepared."""
     began = generation.started_at or 0
     created = timeline.cached(_created_at).get(generation.generation, ())
@@ -94,7 +162,7 @@ def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
     return found
 
 
-def first_generation(timeline: Timeline, at: int) -> Generation | None:
+def _first_generation(timeline: Timeline, at: int) -> Generation | None:
     """The first generation that was reached at that time or later, or that was joined where no more is told."""
     latest = timeline.cached(_latest_reached)
     place = bisect_left(latest, at)
@@ -104,42 +172,28 @@ def first_generation(timeline: Timeline, at: int) -> Generation | None:
     return next((g for g in timeline.generations if joined and g.generation == joined.generation), None)
 
 
-def last_generation(timeline: Timeline, at: int) -> Generation | None:
+def _last_generation(timeline: Timeline, at: int) -> Generation | None:
     """The last of the generations that were reached by then."""
     times, latest = timeline.cached(_by_their_times)
     place = bisect_right(times, at)
     return timeline.generations[latest[place - 1]] if place else None
 
 
-def populated_at(timeline: Timeline) -> int | None:
-    """When the first generation with members was reached, of those whose time is known."""
-    return timeline.cached(_populated_at)
-
-
 def _populated_at(timeline: Timeline) -> int | None:
-    return min((at for g in timeline.generations if g.members and (at := reached_at(timeline, g))), default=None)
+    """When the first generation with members was reached, of those whose time is known."""
+    return min((at for g in timeline.generations if g.members and (at := _reached_at(timeline, g))), default=None)
 
 
 def _latest_reached(timeline: Timeline) -> list[int]:
     """For each generation, when the latest up to it was reached."""
-    return [*accumulate((reached_at(timeline, g) for g in timeline.generations), max)]
+    return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
 
 
 def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
     """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
-    times = ((reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
+    times = ((_reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
     reached = sorted((at, place) for at, place in times if at > 0)
     return [at for at, _ in reached], [*accumulate((place for _, place in reached), max)]
-
-
-def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
-    """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
-    return timeline.cached(_startup_arrivals)
-
-
-def initial_arrivals(timeline: Timeline) -> frozenset[str]:
-    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
-    return timeline.cached_as("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
 
 
 def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -155,20 +209,6 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             born = [a for a in run if not _had_left(timeline, a, run[0].at) and _is_initial(a, settled)]
             found.append([a for a in born if not _is_added_thread(a, born, settled)])
     return [run for run in found if run]
-
-
-def settled_after(timeline: Timeline, at: int) -> int:
-    """When the first generation after `at` was created; a newcomer that started later was added to it."""
-    return next(timeline.cached(_settled).onwards(at), at)
-
-
-def waits_for_newcomers(rebalance: Rebalance) -> bool:
-    """The first rebalance from empty waits for a timer that each newcomer winds up again, and for no member.
-
-    GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
-    the rebalance timeout.
-    """
-    return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
 
 
 def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
@@ -210,31 +250,24 @@ def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     return any(a.while_empty for a in run if a.at <= until)
 
 
-def after_all_left(timeline: Timeline, first: Arrival) -> bool:
-    """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
-    ends = timeline.cached(_ends_of_shutdowns)
-    place = bisect_left(ends, first.at)
-    return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
-
-
 def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
     return sorted([max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)])
 
 
 def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
     """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
-    first = first_generation(timeline, run[0].at)
+    first = _first_generation(timeline, run[0].at)
     if _counts_earlier_members(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
-    if existing_member_revoked(timeline, run) or led_by_another(timeline, run, is_numbered=first is not None):
+    if _existing_member_revoked(timeline, run) or _led_by_another(timeline, run, is_numbered=first is not None):
         return True
     came = {a.member for a in run}
     if first is None or first.generation == 1:
         return False
     counts = timeline.cached(_member_counts)
-    arrived = sum(a.at <= (reached_at(timeline, first) or run[0].at) for a in run)
+    arrived = sum(a.at <= (_reached_at(timeline, first) or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or counts.get(first.generation, 0) > arrived or leader_has_no_log(timeline, first)
+    return bool(unseen) or counts.get(first.generation, 0) > arrived or _leader_has_no_log(timeline, first)
 
 
 def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
@@ -278,15 +311,10 @@ def _is_initial(arrival: Arrival, settled: int) -> bool:
 
 
 def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
-    populated = populated_at(timeline)
+    populated = timeline.cached(_populated_at)
     if populated is None or populated >= first.at - NEXT_HEARTBEAT_MS:
         return True
     return timeline.departures.last(first.at) is not None
-
-
-def shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    """Every time the last members shut down cleanly, one soon after another."""
-    return timeline.cached(_shutdowns)
 
 
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
@@ -306,11 +334,6 @@ def _kept_running(timeline: Timeline, away: Absence) -> bool:
     return away.stop is None and bool(lines_after(timeline, away))
 
 
-def one_shutdown_ms(timeline: Timeline) -> int:
-    """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
-    return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
-
-
 def _final_run(run: list[Absence]) -> list[Absence]:
     """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
     gaps = [b.at - a.at for a, b in pairwise(run)]
@@ -318,11 +341,6 @@ def _final_run(run: list[Absence]) -> list[Absence]:
         if gap >= AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
             return _final_run(run[place + 1 :])
     return run
-
-
-def with_members(timeline: Timeline) -> TimeIndex[int]:
-    """When generations that have members were created, or reached where only that is told (`_settled`)."""
-    return timeline.cached(_with_members)
 
 
 def _with_members(timeline: Timeline) -> TimeIndex[int]:
@@ -384,8 +402,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     end = until or timeline.last
     if timeline.coverage.is_excerpt and not states_full_membership(timeline, group[0].at, end, len(departed)):
         return False
-    reached = last_generation(timeline, last)
-    if reached is not None and leader_has_no_log(timeline, reached):
+    reached = _last_generation(timeline, last)
+    if reached is not None and _leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
     for participant in timeline.members():
@@ -410,17 +428,10 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
     """The last list of members before the end; nobody where a coordinator says that the group is empty."""
-    lists = [g for g in timeline.generations if g.members and 0 < reached_at(timeline, g) <= last]
+    lists = [g for g in timeline.generations if g.members and 0 < _reached_at(timeline, g) <= last]
     if not lists or is_empty_after(timeline, last):
         return frozenset()
     return frozenset(m.member_id for m in lists[-1].members if m.member_id)
-
-
-def is_empty_after(timeline: Timeline, last: int) -> bool:
-    """Whether the coordinator says that nobody is left, before anybody comes again."""
-    again = timeline.arrivals.first(last + 1)
-    until = again.at if again is not None else timeline.last
-    return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
 
 
 def _joined_later_life(timeline: Timeline, participant: Participant, since: int | None) -> bool:
@@ -437,22 +448,7 @@ def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -
     return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
 
 
-def was_last_member(timeline: Timeline, away: Absence) -> bool:
-    """Whether it was the last: everybody else had gone, too, and nobody came back."""
-    if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
-        return False
-    last = timeline.cached(_last_departure_at)
-    return last is not None and last <= away.at + together_ms(timeline)
-
-
 def _last_departure_at(timeline: Timeline) -> int | None:
     """When the last of all members left for good; None where somebody never did."""
     departures = [final_departure(timeline, participant) for participant in timeline.members()]
     return max((went.at for went in departures if went is not None), default=0) if all(departures) else None
-
-
-def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
-    """Its last departure, where it did not come back."""
-    went = timeline.departures.of(participant).last(timeline.last)
-    came = timeline.arrivals.of(participant).last(timeline.last)
-    return went if went is not None and (came is None or came.at <= went.at) else None

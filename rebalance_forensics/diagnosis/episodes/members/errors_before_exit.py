@@ -47,6 +47,25 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
     return sorted(found, key=lambda e: abs(time_of(e) - begin))
 
 
+def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
+    """The exceptions of one member: those of others that write to the same file are theirs."""
+    exceptions = timeline.of(*_THROWN).between(begin, end)
+    return [e for e in exceptions if participant is None or participant in _throwers_of(timeline, e)]
+
+
+def exception_name(event: Event) -> str:
+    """The exception that a line names, or its text."""
+    if isinstance(event, WorkChanged):
+        return f"its task {event.what} failed"
+    return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
+
+
+def is_of_a_connection(event: Event) -> bool:
+    """Whether it is the client that gave up, and no code of the application that failed: no broker could be reached."""
+    by_kafkajs = isinstance(event, ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
+    return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
+
+
 def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: int) -> list[Event]:
     """A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker)."""
     if away.participant.kind != "client" or not timeline.of(WorkChanged):
@@ -79,13 +98,7 @@ def _is_only_departure(
     return departed.intersection(neighbors) == {participant}
 
 
-def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
-    """The exceptions of one member: those of others that write to the same file are theirs."""
-    exceptions = timeline.of(*_THROWN).between(begin, end)
-    return [e for e in exceptions if participant is None or participant in throwers(timeline, e)]
-
-
-def throwers(timeline: Timeline, event: Event) -> Sequence[Participant]:
+def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     """Whose exception it may be: the member that it names or on whose thread it was logged, else the only one there."""
     neighbors = timeline.participants.at_place(event)
     neighbors = [a for a in neighbors if event.speaker.file in a.files] or neighbors
@@ -121,16 +134,3 @@ def _stream_threads(timeline: Timeline, away: Absence) -> set[str]:
 def _stream_thread(event: Event) -> str | None:
     """The stream thread that an exception ended, or that logged it."""
     return streams_thread(getattr(event, "thread", None) or event.speaker.thread or "")
-
-
-def exception_name(event: Event) -> str:
-    """The exception that a line names, or its text."""
-    if isinstance(event, WorkChanged):
-        return f"its task {event.what} failed"
-    return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
-
-
-def is_of_a_connection(event: Event) -> bool:
-    """Whether it is the client that gave up, and no code of the application that failed: no broker could be reached."""
-    by_kafkajs = isinstance(event, ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
-    return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None

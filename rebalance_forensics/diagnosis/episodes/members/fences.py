@@ -102,6 +102,16 @@ def fences(timeline: Timeline) -> list[Fence]:
     return sorted(known, key=lambda fence: fence.name)
 
 
+def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
+    """How those that used the id came, returned and went meanwhile."""
+    participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
+    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
+    born = initial_arrivals(timeline)
+    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]
+    found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
+    return tuple(found)
+
+
 def _was_closing(timeline: Timeline, event: Event) -> bool:
     """Whether the member that was fenced had begun to close: its successor only came before it was done."""
     participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(
@@ -173,13 +183,3 @@ def _speaker(timeline: Timeline, event: Event) -> Participant | None:
         return participant
     neighbors = [a for a in timeline.participants.at_place(event) if a.has_log]
     return neighbors[0] if len(neighbors) == 1 else None
-
-
-def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
-    """How those that used the id came, returned and went meanwhile."""
-    participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
-    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
-    born = initial_arrivals(timeline)
-    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]
-    found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
-    return tuple(found)

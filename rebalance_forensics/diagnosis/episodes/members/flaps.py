@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_co
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import PROCESS_START_MS
 
-CYCLES = 2
+_CYCLES = 2
 
 
 class Flapping(Struct, frozen=True):
@@ -38,13 +38,6 @@ class Flapping(Struct, frozen=True):
         return distinct_events(e for away in self.absences for e in away.events[:1])
 
 
-def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
-    """Whether nobody stayed; where the coordinator is heard, its own count decides: others may have no log."""
-    began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
-    counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
-    return walk.everyone and counted
-
-
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
     if not timeline.departures:
@@ -58,7 +51,7 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
             cycles[away.participant].append(away)
     born = initial_arrivals(timeline)
     added = Counter(a.participant for a in timeline.arrivals if a.id not in born)
-    flapping = {a: None for a, aways in cycles.items() if len(aways) >= CYCLES and added[a] >= CYCLES}
+    flapping = {a: None for a, aways in cycles.items() if len(aways) >= _CYCLES and added[a] >= _CYCLES}
     if not flapping:
         yield from _nameless(timeline)
     if not flapping or len(flapping) >= len(timeline.members()):
@@ -69,6 +62,13 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     yield Flapping(tuple(flapping), tuple(sorted(aways, key=lambda w: w.at)), came, nameless=False)
 
 
+def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
+    """Whether nobody stayed; where the coordinator is heard, its own count decides: others may have no log."""
+    began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
+    counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
+    return walk.everyone and counted
+
+
 def _nameless(timeline: Timeline) -> Iterator[Flapping]:
     """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
@@ -77,7 +77,7 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
         if came_after and restart.away.departures[0].why in VOLUNTARY:
             chain = [*chain_of.pop(restart.by, ()), restart]
             chain_of |= {a.participant: chain for a in restart.arrivals}
-    chains = [c for c in chain_of.values() if len(c) >= CYCLES]
+    chains = [c for c in chain_of.values() if len(c) >= _CYCLES]
     replacing = {a.participant for c in chain_of.values() for r in c for a in r.arrivals}
     if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.members()):
         yield from _waves(timeline)
@@ -103,7 +103,7 @@ def _waves(timeline: Timeline) -> Iterator[Flapping]:
             waves.append([])
         waves[-1].append(arrival)
         gone_at = max(gone_at, left[arrival.participant].at)
-    alike = len(waves) >= CYCLES and len({len(wave) for wave in waves}) == 1
+    alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
     if alike and _others_stayed(timeline, came[0].at):
         participants = tuple(dict.fromkeys(a.participant for a in came))
         yield Flapping(participants, tuple(left[a] for a in participants), tuple(came), nameless=True)

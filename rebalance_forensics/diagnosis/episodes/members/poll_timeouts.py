@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
-ENOUGH_TO_WALK = 3
+_ENOUGH_FOR_WALK = 3
 """Two members that leave and return while a third dies may as well have been slow."""
 
 
@@ -123,7 +123,7 @@ def _another_process(timeline: Timeline, away: Absence) -> bool:
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
     everybody = max(len(timeline.members()), members_counted(timeline, group[0].at))
-    if len(participants) >= ENOUGH_TO_WALK:
+    if len(participants) >= _ENOUGH_FOR_WALK:
         everybody -= len(_died_meanwhile(timeline, group) - participants)
     walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody
     return not walks

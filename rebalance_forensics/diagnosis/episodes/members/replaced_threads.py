@@ -29,7 +29,77 @@ from rebalance_forensics.timeline.windows import (
 )
 
 
-def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]]:
+class ReplacedThreads(Struct, frozen=True):
+    """An instance whose threads were replaced: the lines that show it, and how they do."""
+
+    participant: Participant
+    lines: tuple[Event, ...]
+    shown: Literal["handler", "successor", "swapped"]
+
+    @property
+    def times(self) -> TimeIndex[int]:
+        """When threads were replaced."""
+        return TimeIndex([time_of(e) for e in self.lines], at=int)
+
+    @property
+    def count(self) -> int:
+        """How many were replaced."""
+        return sum(not isinstance(e, ThreadRemoved) for e in self.lines)
+
+
+def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
+    """Instances whose handler replaced a thread that died, each once, by what shows it best."""
+    by_handler: dict[Participant, list[Event]] = {}
+    for event in timeline.of(ThreadAdded, ThreadFailed):
+        participant = timeline.participants.of_speaker(event)
+        if _is_logged(event) and participant is not None:
+            by_handler.setdefault(participant, []).append(event)
+    yield from (ReplacedThreads(participant, tuple(events), "handler") for participant, events in by_handler.items())
+    by_successor = {
+        participant: events
+        for participant, events in _replaced_in_place(timeline).items()
+        if participant not in by_handler
+    }
+    yield from (
+        ReplacedThreads(participant, tuple(events), "successor") for participant, events in by_successor.items()
+    )
+    for participant, events in _swapped_threads(timeline).items():
+        if participant not in by_handler and participant not in by_successor:
+            yield ReplacedThreads(participant, tuple(events), "swapped")
+
+
+def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact]:
+    """How the threads that died went, and those in their place came."""
+    times, participant = replaced.times, replaced.participant
+    moves = timeline.moves(times[0] - PROCESS_START_MS, times[-1] + PROCESS_START_MS, participant)
+    born = initial_arrivals(timeline)
+    moves = [m for m in moves if m.id not in born]
+    facts: list[Fact] = [m for m in moves if times.any_between(m.at - PROCESS_START_MS, m.at + PROCESS_START_MS)]
+    return facts + [d for d in _expiries_of(timeline, participant, replaced.lines) if d not in facts]
+
+
+def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Rebalance]:
+    """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
+    failed = {e.thread or e.speaker.thread for e in replaced.lines if isinstance(e, ThreadFailed)} - {None}
+    ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
+    return [r for r in timeline.rebalances if any(at <= r.started_at <= at + PROCESS_START_MS for at in ended)]
+
+
+def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
+    """What was thrown first, the lines about the threads, what else was thrown, and how threads went and came."""
+    errors = _thrown_before(timeline, replaced)
+    effects = [e for move in moves for e in getattr(move, "events", [])[:2]]
+    return [*errors[:3], *replaced.lines, *errors[3:], *effects]
+
+
+def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
+    """The exception that the threads died of; None where no line names it, or not always the same."""
+    thrown = (*replaced.lines, *_thrown_before(timeline, replaced))
+    names = {getattr(event, "exception", None) for event in thrown} - {None}
+    return names.pop() if len(names) == 1 else None
+
+
+def _replaced_in_place(timeline: Timeline) -> dict[Participant, list[Event]]:
     """A thread is told to stop and adds its successor at once: all that 2.8 to 3.0 write of REPLACE_THREAD."""
     found: dict[Participant, list[Event]] = {}
     for added in timeline.of(ThreadAdded):
@@ -44,7 +114,7 @@ def replaced_by_its_handler(timeline: Timeline) -> dict[Participant, list[Event]
     return found
 
 
-def swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
+def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
     """From brokers alone: a thread goes while another of its process joins, more than once or while others stay."""
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
@@ -113,7 +183,7 @@ def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
     return streams_thread(timeline.participants.client_of(move.member or "") or "")
 
 
-def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:
+def _expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:
     """The expiries, a whole session later, of threads that ended in these events: they sent no LeaveGroup."""
     ended: dict[str, int] = {}
     for event in events:
@@ -125,80 +195,10 @@ def expiries_of(timeline: Timeline, participant: Participant, events: Sequence[E
     return [d for d in expired if 0 <= d.at - ended.get(streams_thread(d.member or "") or "", d.at + 1) <= reach]
 
 
-class ReplacedThreads(Struct, frozen=True):
-    """An instance whose threads were replaced: the lines that show it, and how they do."""
-
-    participant: Participant
-    lines: tuple[Event, ...]
-    shown: Literal["handler", "successor", "swapped"]
-
-    @property
-    def times(self) -> TimeIndex[int]:
-        """When threads were replaced."""
-        return TimeIndex([time_of(e) for e in self.lines], at=int)
-
-    @property
-    def count(self) -> int:
-        """How many were replaced."""
-        return sum(not isinstance(e, ThreadRemoved) for e in self.lines)
-
-
-def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
-    """Instances whose handler replaced a thread that died, each once, by what shows it best."""
-    by_handler: dict[Participant, list[Event]] = {}
-    for event in timeline.of(ThreadAdded, ThreadFailed):
-        participant = timeline.participants.of_speaker(event)
-        if _is_logged(event) and participant is not None:
-            by_handler.setdefault(participant, []).append(event)
-    yield from (ReplacedThreads(participant, tuple(events), "handler") for participant, events in by_handler.items())
-    by_successor = {
-        participant: events
-        for participant, events in replaced_by_its_handler(timeline).items()
-        if participant not in by_handler
-    }
-    yield from (
-        ReplacedThreads(participant, tuple(events), "successor") for participant, events in by_successor.items()
-    )
-    for participant, events in swapped_threads(timeline).items():
-        if participant not in by_handler and participant not in by_successor:
-            yield ReplacedThreads(participant, tuple(events), "swapped")
-
-
 def _is_logged(event: Event) -> bool:
     if isinstance(event, ThreadFailed):
         return "REPLACE" in (event.response or "").upper()
     return isinstance(event, ThreadAdded) and event.replacing
-
-
-def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact]:
-    """How the threads that died went, and those in their place came."""
-    times, participant = replaced.times, replaced.participant
-    moves = timeline.moves(times[0] - PROCESS_START_MS, times[-1] + PROCESS_START_MS, participant)
-    born = initial_arrivals(timeline)
-    moves = [m for m in moves if m.id not in born]
-    facts: list[Fact] = [m for m in moves if times.any_between(m.at - PROCESS_START_MS, m.at + PROCESS_START_MS)]
-    return facts + [d for d in expiries_of(timeline, participant, replaced.lines) if d not in facts]
-
-
-def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Rebalance]:
-    """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
-    failed = {e.thread or e.speaker.thread for e in replaced.lines if isinstance(e, ThreadFailed)} - {None}
-    ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
-    return [r for r in timeline.rebalances if any(at <= r.started_at <= at + PROCESS_START_MS for at in ended)]
-
-
-def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
-    """What was thrown first, the lines about the threads, what else was thrown, and how threads went and came."""
-    errors = _thrown_before(timeline, replaced)
-    effects = [e for move in moves for e in getattr(move, "events", [])[:2]]
-    return [*errors[:3], *replaced.lines, *errors[3:], *effects]
-
-
-def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
-    """The exception that the threads died of; None where no line names it, or not always the same."""
-    thrown = (*replaced.lines, *_thrown_before(timeline, replaced))
-    names = {getattr(event, "exception", None) for event in thrown} - {None}
-    return names.pop() if len(names) == 1 else None
 
 
 def _thrown_before(timeline: Timeline, replaced: ReplacedThreads) -> list[Event]:

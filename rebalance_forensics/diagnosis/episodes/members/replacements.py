@@ -77,12 +77,12 @@ def _may_succeed(timeline: Timeline, newcomer: Arrival, former: Participant, at:
         return False
     if has_left_by(timeline, newcomer, at):
         return False
-    old, new = deployment_of(former.name), deployment_of(newcomer.participant.name)
+    old, new = _deployment_of(former.name), _deployment_of(newcomer.participant.name)
     return old is None or new is None or old == new
 
 
 @lru_cache(maxsize=4096)
-def deployment_of(name: str) -> str | None:
+def _deployment_of(name: str) -> str | None:
     """The word a name begins with, as all names of one deployment do; generated ids tell none."""
     word = _DEPLOYMENT.match(name)
     if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_BETWEEN.split(name, 1)[0]):

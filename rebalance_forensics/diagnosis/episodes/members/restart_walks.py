@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
-ENOUGH_TO_WALK = 3
+_ENOUGH_FOR_WALK = 3
 """Of two members that go by turns nobody can tell a deployment from a flap, of two that expire, from two crashes."""
 
 
@@ -94,9 +94,9 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
     # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
-    enough = ENOUGH_TO_WALK if all(_expired_without_client_log(r.away) for r in group) else 2
+    enough = _ENOUGH_FOR_WALK if all(_expired_without_client_log(r.away) for r in group) else 2
     if all(_was_killed(timeline, r.away) for r in group):
-        enough = max(ENOUGH_TO_WALK, _settled(timeline, group))
+        enough = max(_ENOUGH_FOR_WALK, _settled(timeline, group))
     return enough <= len(participants) and len(group) < most and not _all_at_once(group)
 
 
@@ -172,7 +172,7 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
     for group in walks([*clean, *back], lambda r: r.away.at, lambda r: r.by):
         participants = {r.by for r in group}
         settled = max(len(timeline.members()), members_counted(timeline, group[0].away.at))
-        once = len(participants) == len(group) >= max(ENOUGH_TO_WALK, settled)
+        once = len(participants) == len(group) >= max(_ENOUGH_FOR_WALK, settled)
         by_turns = all(before.up_at < after.away.at for before, after in pairwise(group))
         if once and by_turns and any(r in back for r in group):
             yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True)
@@ -224,7 +224,7 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
     """Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice."""
     half = len(run) // 2
     first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
-    twice = half >= ENOUGH_TO_WALK and len(run) % 2 == 0 and first == second and len(first) == half
+    twice = half >= _ENOUGH_FOR_WALK and len(run) % 2 == 0 and first == second and len(first) == half
     return [run[:half], run[half:]] if twice else [run]
 
 

@@ -21,21 +21,6 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, SUCCESSION_MS
 
 
-def moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """The consumer of the same task on another worker, by the identity of the absence of the lost one."""
-    found = {}
-    for away in losses(timeline):
-        tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
-        if not tasks or away.back_at is not None:
-            continue
-        since = away.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
-        near = timeline.arrivals.between(since, away.at + SUCCESSION_MS)
-        taken = tuple(a for a in near if a.participant is not away.participant and a.participant.client_ids & tasks)
-        if taken:
-            found[id(away)] = taken
-    return found
-
-
 @dataclass(slots=True, eq=False)
 class Restart:
     """One participant went down and came up again, or an anonymous newcomer took its place."""
@@ -49,6 +34,45 @@ class Restart:
 def restarts(timeline: Timeline) -> list[Restart]:
     """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
     return timeline.cached(_restarts)
+
+
+def same_process(timeline: Timeline, away: Absence) -> bool:
+    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted.
+
+    Nor was a Java consumer whose log goes on without its configuration, which each new one prints (AbstractConfig).
+    """
+    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
+    return any(a.member in left for a in away.arrivals) or _is_made_once(timeline, away)
+
+
+def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
+    """Whether a newcomer was gone again before the one went whose place it might have taken."""
+    return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - AT_ONCE_MS)
+
+
+def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
+    """Newcomers that took the place of a member that fell silent, by the identity of its absence.
+
+    They have no name, or that of its Connect task.
+    """
+    silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
+    nameless = {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+    return nameless | _moved_tasks(timeline)
+
+
+def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
+    """The consumer of the same task on another worker, by the identity of the absence of the lost one."""
+    found = {}
+    for away in losses(timeline):
+        tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
+        if not tasks or away.back_at is not None:
+            continue
+        since = away.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
+        near = timeline.arrivals.between(since, away.at + SUCCESSION_MS)
+        taken = tuple(a for a in near if a.participant is not away.participant and a.participant.client_ids & tasks)
+        if taken:
+            found[id(away)] = taken
+    return found
 
 
 def _restarts(timeline: Timeline) -> list[Restart]:
@@ -92,15 +116,6 @@ def _silence_ms(timeline: Timeline) -> int:
     return session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
 
 
-def same_process(timeline: Timeline, away: Absence) -> bool:
-    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted.
-
-    Nor was a Java consumer whose log goes on without its configuration, which each new one prints (AbstractConfig).
-    """
-    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
-    return any(a.member in left for a in away.arrivals) or _is_made_once(timeline, away)
-
-
 def _is_made_once(timeline: Timeline, away: Absence) -> bool:
     """Whether its log shows how it started, and reaches to its return without a second start."""
     who = away.participant
@@ -117,21 +132,6 @@ def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
         return False
     stopped = (e.at or 0 for stop in timeline.stops.of(away.participant) for e in stop.events)
     return all(at <= start.at for at in stopped)
-
-
-def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
-    """Whether a newcomer was gone again before the one went whose place it might have taken."""
-    return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - AT_ONCE_MS)
-
-
-def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """Newcomers that took the place of a member that fell silent, by the identity of its absence.
-
-    They have no name, or that of its Connect task.
-    """
-    silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
-    nameless = {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
-    return nameless | moved_tasks(timeline)
 
 
 def _went_down(timeline: Timeline, absence: Absence) -> bool:

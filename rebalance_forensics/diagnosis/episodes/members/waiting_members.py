@@ -67,7 +67,7 @@ def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
     """Those that were in no generation while their own logs continue for longer than a request may take."""
     patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
-        if not participant.has_log or ensure_member(timeline, participant) or _had_a_session(timeline, participant):
+        if not participant.has_log or _was_assigned(timeline, participant) or _had_a_session(timeline, participant):
             continue
         found = _waiting(timeline, participant)
         if found is not None and found.end - found.begin > patience:
@@ -93,7 +93,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
     )
 
 
-def ensure_member(timeline: Timeline, participant: Participant) -> bool:
+def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
     """Whether it ever had an assignment, or others list it; whose SyncGroup fails each time has joined in vain."""
     if timeline.events_from(participant, *_ASSIGNED):
         return True

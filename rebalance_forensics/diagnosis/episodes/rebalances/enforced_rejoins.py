@@ -35,6 +35,27 @@ _DRIVEN = (
     JoinFailed, JoinRequested, SyncFailed,
 )  # fmt: skip
 """What makes a member join again, or ends its membership; each has a line of its own."""
+_LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
+"""Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
+_JAVA_REASONS = (
+    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
+    "subscription has changed",
+    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
+    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
+    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
+)  # fmt: skip
+"""Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
+_OTHER_CLIENTS_REASONS = (
+    "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
+    "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
+    "partitions on topics another member is consuming", "offset commit error", "client leaving group",
+    "group is rebalancing", "member id is not known by the group coordinator", "generation id is not current",
+    "group instance id has been fenced", "partitions were added to a subscribed topic",
+    "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
+)  # fmt: skip
+"""Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800)."""
+REJOINING = (Request, JoinSucceeded)
+"""What may tell of such a rejoin."""
 
 
 class Rejoin(Struct, frozen=True):
@@ -46,7 +67,35 @@ class Rejoin(Struct, frozen=True):
     now: JoinSucceeded
 
 
-def unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
+class EnforcedRejoin(Struct, frozen=True):
+    """A member that rejoined because its application wanted it, or may have: how that shows."""
+
+    participant: Participant
+    shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
+    lines: tuple[Event, ...]
+    facts: tuple[Fact, ...] = ()
+    reason: str | None = None
+    generation: int | None = None
+
+
+def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
+    """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
+    for request in timeline.requests:
+        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
+            how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
+            yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
+    for rejoined in _unexplained_rejoins(timeline):
+        if rejoined.before.generation == rejoined.now.generation:
+            lines = (rejoined.start, rejoined.now)
+            yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
+        elif rejoined.before.generation == rejoined.now.generation - 1:
+            yield from _without_a_reason(timeline, rejoined)
+    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
+
+
+def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
     """Members that nothing drove out joined again.
 
     Before 3.0 enforceRebalance is the one reason to join that no client logs, and the coordinator starts a
@@ -78,61 +127,6 @@ def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceede
     return same and is_java(now) and not restarted
 
 
-LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
-"""Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
-
-
-JAVA_REASONS = (
-    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
-    "subscription has changed",
-    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
-    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
-    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
-)  # fmt: skip
-"""Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
-OTHER_CLIENTS_REASONS = (
-    "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
-    "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
-    "partitions on topics another member is consuming", "offset commit error", "client leaving group",
-    "group is rebalancing", "member id is not known by the group coordinator", "generation id is not current",
-    "group instance id has been fenced", "partitions were added to a subscribed topic",
-    "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
-)  # fmt: skip
-"""Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800)."""
-
-
-REJOINING = (Request, JoinSucceeded)
-"""What may tell of such a rejoin."""
-
-
-class EnforcedRejoin(Struct, frozen=True):
-    """A member that rejoined because its application wanted it, or may have: how that shows."""
-
-    participant: Participant
-    shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
-    lines: tuple[Event, ...]
-    facts: tuple[Fact, ...] = ()
-    reason: str | None = None
-    generation: int | None = None
-
-
-def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
-    """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
-    for request in timeline.requests:
-        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
-            how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
-            yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
-    for rejoined in unexplained_rejoins(timeline):
-        if rejoined.before.generation == rejoined.now.generation:
-            lines = (rejoined.start, rejoined.now)
-            yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
-        elif rejoined.before.generation == rejoined.now.generation - 1:
-            yield from _without_a_reason(timeline, rejoined)
-    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
-        if request.participant is not None:
-            yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
-
-
 def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[EnforcedRejoin]:
     """Clients of 2.7 and 2.8 tell every other reason to join: who joins first and without one enforced it."""
     at = time_of(rejoined.start)
@@ -143,7 +137,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
         return
     gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
-    if hands_over or not timeline.cached(releases_of).affects("client", [LOGS_OTHER_REASONS], [rejoined.start]):
+    if hands_over or not timeline.cached(releases_of).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
         return
     requests = timeline.requests.of(rejoined.participant).between(at - TICK_MS, at + HEARTBEAT_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)
@@ -152,7 +146,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
 
 def _is_enforced(request: Request) -> bool:
     """A reason of Kafka's own with more stuck to it, such as the next CSV column, is not the application's."""
-    return request.why == "enforced" and not (request.reason or "").startswith(JAVA_REASONS)
+    return request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
 
 
 def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
@@ -172,5 +166,5 @@ def _is_java_request(event: Event) -> bool:
 
 def _is_client_reason(reason: str) -> bool:
     return reason.strip() in ("", "not provided", "null") or any(
-        words in reason for words in (*JAVA_REASONS, *OTHER_CLIENTS_REASONS)
+        words in reason for words in (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
     )

@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
-PROTOCOL_ERRORS = (
+_PROTOCOL_ERRORS = (
     "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
     "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException",
     "IllegalGenerationException",
@@ -37,7 +37,7 @@ PROTOCOL_ERRORS = (
     "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException", "WakeupException",
     "InterruptException",
 )  # fmt: skip
-FAILED_IN_A_ROW = 3
+_FAILED_IN_A_ROW = 3
 _OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
 
 
@@ -121,7 +121,7 @@ def _topics_missing(timeline: Timeline, event: Event) -> bool:
 
 def _is_foreign(text: str) -> bool:
     """An exception that is none of the group protocol's own."""
-    return ("Exception" in text or "Error" in text) and not any(e in text for e in PROTOCOL_ERRORS)
+    return ("Exception" in text or "Error" in text) and not any(e in text for e in _PROTOCOL_ERRORS)
 
 
 def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
@@ -145,10 +145,10 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
             ):
                 row.append(rebalance)
             continue
-        if len(row) >= FAILED_IN_A_ROW:
+        if len(row) >= _FAILED_IN_A_ROW:
             break
         row = []
-    if len(row) >= FAILED_IN_A_ROW:
+    if len(row) >= _FAILED_IN_A_ROW:
         events: list[Event] = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)]
         events = events or [e for r in row for e in r.events]
         named = dict.fromkeys(

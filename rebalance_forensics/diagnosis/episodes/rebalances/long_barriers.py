@@ -36,7 +36,7 @@ from rebalance_forensics.timeline.windows import (
     TICK_MS,
 )
 
-MOST_JOINS = 6
+_MAX_JOINS = 6
 
 
 class LongBarrier(Struct, frozen=True):
@@ -132,7 +132,7 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant
 def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
     lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
     near = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
-    joins = [e for e in near if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:MOST_JOINS]
+    joins = [e for e in near if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:_MAX_JOINS]
     waited = [] if lines or joins or removed else _joins_of_newcomers(timeline, rebalance)
     return [*lines, *(e for d in removed for e in d.events), *joins, *waited] if lines or joins or waited else []
 
@@ -140,7 +140,7 @@ def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], l
 def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]:
     """What a newcomer says from its JoinGroup to the answer, where it alone is heard: it joined at once, and waited."""
     joins = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
-    return [e for e in joins if e.speaker.role != "broker"][:MOST_JOINS] if rebalance.joined_at else []
+    return [e for e in joins if e.speaker.role != "broker"][:_MAX_JOINS] if rebalance.joined_at else []
 
 
 def _triggers(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
