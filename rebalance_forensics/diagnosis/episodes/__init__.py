@@ -1,1 +1,1 @@
-"""What wants an explanation, and what is found out about it: departures, refusals, failed assignments, outages."""
+"""What happened to a group: departures, rejections, failed assignments, outages, each found by its own lines."""

@@ -1,4 +1,4 @@
-"""Runs: what happens soon after one another. Walks: steps from member to member, or broker to broker, at any pace."""
+"""Runs: items close together in time. Walks: steps from member to member, or broker to broker, at a steady pace."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 def runs(
     items: Iterable[T], at: Callable[[T], int], gap_ms: int, until: Callable[[T], int] | None = None
 ) -> list[list[T]]:
-    """The items in time order, cut wherever more than `gap_ms` lie between one and the next.
+    """The items in time order, cut wherever a gap is longer than `gap_ms`.
 
-    What lasts a while says with `until` how long: the gap begins when the last of those before is over.
+    `until` gives the end of an item that lasts: the gap then starts when the last item before it is over.
     """
     found: list[list[T]] = []
     over = 0
@@ -33,7 +33,10 @@ def runs(
 
 
 def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
-    """The steps in time order, cut where a long gap leads back to somebody visited, or breaks the walk's own pace."""
+    """The steps in time order, cut where a long gap leads back to a visited place or breaks the walk's own pace.
+
+    `whom` is the member or broker that a step visits.
+    """
     ordered = sorted(steps, key=at)
     found: list[list[T]] = []
     for run in _without_returns(ordered, at, whom):
@@ -42,7 +45,7 @@ def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashab
 
 
 def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
-    """Cut where somebody is visited again after more than a step's time: that is another walk."""
+    """Cut where a second visit comes later than one step takes: that is another walk."""
     found: list[list[T]] = []
     visited: set[Hashable] = set()
     for step in ordered:
@@ -56,7 +59,7 @@ def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T
 
 
 def _at_one_pace(run: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
-    """Cut where a gap is much longer than the others; of two visits nobody knows a pace but the usual one."""
+    # Two visits show no pace of their own: only the usual step can be compared with.
     visits: dict[Hashable, int] = {}
     for step in run:
         visits.setdefault(whom(step), at(step))

@@ -1,1 +1,1 @@
-"""What coordinators did: moves, outages of their storage, refusals."""
+"""Coordinators: moves, unwritable `__consumer_offsets`, rejected clients."""

@@ -1,4 +1,4 @@
-"""One move of the coordinator, and how it shows."""
+"""One move of a group's coordinator, and the kind of line that shows it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 
 ShownBy = Literal["load", "losses", "answer", "refusal", "refusals", "another", "unload", "succession", "nothing"]
-"""A broker that loads the group, most members that lose their coordinator, or of one of them a broker's answer or the
-other coordinator that it then found; the refusal of a client that may not have joined yet, or refusals of every attempt
-to join or commit; the former coordinator, which unloads the group or is restarted; two brokers that spoke for it one
-after the other."""
+"""The evidence for a move.
+
+`load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
+with NOT_COORDINATOR. `another`: a member finds another coordinator. `refusal`, `refusals`: NOT_COORDINATOR for a client
+that may not have joined yet, once or at every attempt to join or commit. `unload`: the former coordinator unloads the
+group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
+group.
+"""
 
 
 UNNAMED = "another broker"
-"""A former coordinator that no line names."""
+"""The former coordinator where no line names it."""
 
 
 class CoordinatorMove(Struct, frozen=True):
-    """The coordinator that let go, the lines that show it, and whose they are."""
+    """The broker that lost the group, and the lines that show it."""
 
     at: int
     broker: str
@@ -31,6 +35,6 @@ class CoordinatorMove(Struct, frozen=True):
 
 
 def affected_broker(event: Event) -> int | None:
-    """The broker that stopped, started or let go: the one that is named, a controller tells of others."""
+    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
     named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
     return named if named is not None else event.speaker.broker

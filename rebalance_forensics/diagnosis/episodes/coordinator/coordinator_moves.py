@@ -1,4 +1,8 @@
-"""Moves of the coordinator: handed over, failed over, or lost by most members at once."""
+"""Moves of the coordinator: handed over, failed over, or lost by most members at once.
+
+Moves before the group's first generation are start-up noise. `chains_of_moves` gives the moves, one chain where brokers
+are restarted in turn; the questions below it are about one chain.
+"""
 
 from __future__ import annotations
 
@@ -68,24 +72,24 @@ from rebalance_forensics.timeline.windows import (
 )
 
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
+# A few members' lines show a move as well as all of them.
 _MOST_LINES = 8
-"""So many lines of members show a move; the others say the same."""
 _ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
 _OF_MEMBERS = (
     *(JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, PartitionsRevoked, PartitionsLost),
     *(MemberTransitioned, HeartbeatFailed, OffsetCommitFailed),
 )
 _JOINING = (JoinFailed, OffsetCommitFailed)
+# Errors.NOT_COORDINATOR by name, its exceptions, and the texts of Java, librdkafka, kafka-go and Sarama.
 _NOT_COORDINATOR = re.compile(
     r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
 )
-"""Errors.NOT_COORDINATOR by its name, its exceptions and the texts of Java, librdkafka, kafka-go and Sarama."""
+# Without any of these lines there is no move, unless two brokers log for the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
-"""Lines of which at least one tells of a move, unless two brokers speak for the group one after the other."""
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
-    """Moves after the group's first generation, told by brokers or members; one chain where brokers go in turn."""
+    """Moves after the group's first generation, shown by brokers or members; one chain where brokers move in turn."""
     if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
         return
     settled = _settled_at(timeline)
@@ -102,7 +106,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
 
 
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
-    """Every broker that speaks was told to stop within a minute, and none came back: the cluster was shut down."""
+    """Every broker with a log began a shutdown within a minute and none came back."""
     begin, end = chain[0].at - PROCESS_START_MS, chain[-1].at + ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
@@ -110,32 +114,32 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
 
 
 def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
-    """Whether all that shows is brokers that handed the group over as they were shut down, and nobody was hurt."""
+    """True for a chain of brokers that unloaded the group as they shut down, without an effect on any member."""
     stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
     return stopping and not facts and all(move.shown_by == "unload" for move in chain)
 
 
 def was_fenced(chain: list[CoordinatorMove]) -> bool:
-    """Whether the controller fenced a broker of the chain, and none of them was told to stop."""
+    """True if the controller fenced a broker of the chain and none was shut down."""
     phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
     return "fenced" in phases and "stopping" not in phases
 
 
 def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
-    """What a broker of the chain says that it shut itself down for."""
+    """The fault for which a broker of the chain shut itself down, if it logged one."""
     stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
     return next((e.fault for e in stops if e.fault is not None), None)
 
 
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
-    """From the first sign of a loss to the last of the same move, the longest of them."""
+    """The longest time without a coordinator: from the first line of a move to its last."""
     ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _separate_moves(chain))
     return max(ends)
 
 
 def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """Every move that only the former coordinator shows, or only the next one, or that another broker speaks later."""
+    """Moves whose new coordinator logs no load: the former unloads the group, or another broker logs for it later."""
     loads = timeline.of(GroupLoaded)
     last: Event | None = None
     for event in _coordinator_lines_with_restarts(timeline):
@@ -159,7 +163,7 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 
 def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
-    """Whether the broker had run for a while: at its start it loads what it led before as well."""
+    # A broker that starts also loads the groups it coordinated before.
     begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
     started = timeline.of(BrokerStarted).between(begin, end)
@@ -167,7 +171,7 @@ def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
 
 
 def _loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
-    """Whether a broker that was restarted became the coordinator later: another one was, in between."""
+    # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
     broker = load.speaker.broker
     starts = [e for e in timeline.of(BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
     elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
@@ -182,7 +186,7 @@ def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
 
 
 def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
-    """Whether the loading that follows tells of this move: by another broker, or by the same when it is back."""
+    """True if the next load shows the same move: by another broker, or by the same one soon after its restart."""
     load = loads.first(time_of(event) - ROUND_TRIP_MS)
     if load is None:
         return False
@@ -190,7 +194,7 @@ def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event
 
 
 def _keeps_it(timeline: Timeline, event: Event) -> bool:
-    """Whether no other broker speaks for the group soon after: clocks that differ mix what two of them say."""
+    # Clocks that differ interleave the lines of two brokers: only a broker that logs alone afterwards has the group.
     after = timeline.coordinator_events.between(time_of(event), time_of(event) + ONE_REBALANCE_MS)
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
 
@@ -201,7 +205,7 @@ def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by:
 
 
 def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
-    """Whether a coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
+    """True if the coordinator was lost just when the member's own JoinGroup or SyncGroup request timed out."""
     participant = timeline.participants.of_speaker(lost)
     if participant is None:
         return False
@@ -223,7 +227,7 @@ def _requests(timeline: Timeline) -> frozenset[int]:
 
 
 def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
-    """Whether a member gave its coordinator up over a commit that it answered, and at once found the same again."""
+    """True if a member gave up its coordinator over a failed commit and found the same broker again at once."""
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
         return False
@@ -240,14 +244,14 @@ def _moves_by_brokers_or_most_members(timeline: Timeline, settled: int) -> list[
 
 
 def _moves_without_load(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
-    """What brokers show of moves to a coordinator whose loading is not in these logs."""
+    """Moves that brokers show although the load by the new coordinator is not in these logs."""
     moves = [m for m in _unfollowed_moves(timeline) if m.at > settled]
     peopled = times_with_members(timeline, (m.at for m in moves))
     return [m for m in moves if m.at in peopled]
 
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
-    """Brokers that were restarted without coordinating this group: they show the pace of a walk over the cluster."""
+    """Restarts of brokers that did not coordinate this group: they show the pace of a rolling restart."""
     stopped = ((time_of(e), affected_broker(e)) for e in timeline.of(BrokerStopped))
     return [
         CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
@@ -257,7 +261,7 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
 
 
 def _settled_at(timeline: Timeline) -> int | None:
-    """The group's first generation: what happens to coordinators before is start-up noise."""
+    """When the group's first generation was reached."""
     first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
     known = [e.at for e in timeline.of(GenerationStabilized, JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
@@ -267,7 +271,7 @@ def _settled_at(timeline: Timeline) -> int | None:
 
 
 def _had_members_before(timeline: Timeline, reached: int) -> bool:
-    """Whether logs that begin in the middle of the group's life show one of its members before any generation."""
+    """True if logs that begin mid-life show a departure of a member from before any generation."""
     if any(g.generation == 1 for g in timeline.generations):
         return False
     departures = timeline.departures.between(timeline.first, reached - 1)
@@ -275,13 +279,13 @@ def _had_members_before(timeline: Timeline, reached: int) -> bool:
 
 
 def _loaded_before_anything(timeline: Timeline) -> int | None:
-    """Logs that begin in the middle of the group's life show no generation, and nobody who starts or joins."""
+    # Logs that begin mid-life may show no generation, and nobody starting or joining.
     begun = timeline.starts or timeline.of(JoinStarted)
     return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) or not begun else None
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """A broker loads the group: whoever coordinated before is the one that let go."""
+    """Moves shown by the broker that loads the group; the coordinator before it is the one that moved."""
     loads = timeline.of(GroupLoaded).since(settled + 1)
     for load in loads:
         at = load.at or 0
@@ -305,7 +309,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
 
 
 def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str | None:
-    """The last broker that spoke for the group before `at`; the loading one itself when it restarted."""
+    """The last broker that logged for the group before `at`; the loading broker itself when it restarted."""
     spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
     if spoke is None:
         # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
@@ -322,7 +326,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str |
 
 
 def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
-    """Of lines in which its number is cut off, the coordinator that was lost: the one broker that stopped then."""
+    """The one broker that stopped around these losses, for lines in which the coordinator's number is cut off."""
     if not lost:
         return None
     stopped = timeline.of(BrokerStopped).between(
@@ -333,14 +337,14 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
 
 
 def _lines_while_coordinating(timeline: Timeline) -> TimeIndex[Event]:
-    """What a coordinator says; a broker that loads the group names its members before it coordinates it."""
+    # A broker that loads the group logs its members before it coordinates it.
     spoken = timeline.coordinator_events
     on_the_way = GroupUnloaded | MemberLoaded
     return TimeIndex((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
 
 
 def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Most members with a log lose the same coordinator within seconds."""
+    """Moves shown by most members with a log losing the same coordinator within seconds."""
     lost = [
         e
         for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
@@ -363,7 +367,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
-    """When the first of those that lost the coordinator found one again: nobody could be heard by it before."""
+    """When the first of these members found a coordinator again: no coordinator could hear from it before."""
     last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
     finds = (timeline.events_from(who, CoordinatorFound).first(at) for who, at in last.items() if who is not None)
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
@@ -375,11 +379,9 @@ def _of_run(run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """A broker answers a client whose start the logs do not show that it is not its coordinator.
-
-    A client that is cut off gets no answer, so the word of one member is enough to tell a move from a broken
-    connection; the word of a client that may not have joined yet is not (`_was_member`).
-    """
+    """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
+    # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
+    # client that may not have joined yet proves nothing (_was_member).
     born = _first_generation_at(timeline)
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > born and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
@@ -392,10 +394,8 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 
 def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """A client that every broker it takes for its coordinator refuses with NOT_COORDINATOR, until it is in again.
-
-    Once is usual for a JoinGroup: a client may ask before the brokers agree on who leads the offsets partition.
-    """
+    """Moves shown by a client that every broker refuses with NOT_COORDINATOR until it is in the group again."""
+    # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
     born = _first_generation_at(timeline)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
@@ -418,16 +418,15 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
 
 
 def _by_address(run: Sequence[Event]) -> str | None:
-    """KafkaJS knows brokers by where they listen."""
+    # KafkaJS knows brokers by their listener addresses.
     nodes = (e.node for e in run if isinstance(e, CoordinatorLost))
     return next((f"broker-{node}" for node in nodes if node), None)
 
 
 def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """A member loses its coordinator and then finds another: a group has one at a time, so the first let go of it.
-
-    Whoever is cut off finds the same again. Brokers that missed the move name the former for a while.
-    """
+    """Moves shown by a member that loses its coordinator and then finds another broker."""
+    # A client that is cut off finds the same broker again. Brokers that missed the move still name the former for a
+    # while.
     lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
     for run in runs(lost, time_of, PROCESS_START_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
@@ -436,27 +435,28 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 
 
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
-    """The coordinator that the member found next, as soon as a move allows; the same one where it found none."""
+    """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
     found = timeline.events_from(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
     soon = found is not None and time_of(found) - time_of(lost) <= ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
 
 
 def _first_generation_at(timeline: Timeline) -> int:
-    """When generation 1 was reached, where the logs reach back to it: whoever asked before was a member of nothing."""
+    """When generation 1 was reached; 0 where the logs begin later. A client that asked before was not a member."""
     first = next((g for g in timeline.generations if g.generation == 1 and g.members), None)
     return (first.completed_at or first.started_at or 0) if first is not None and timeline.protocol == "classic" else 0
 
 
 def _is_answer(event: Event) -> bool:
-    """Errors.NOT_COORDINATOR, in the words of whichever client."""
+    """True for NOT_COORDINATOR in the wording of any client."""
     if isinstance(event, CoordinatorLost):
         return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
     return getattr(event, "error", None) == "NOT_COORDINATOR"
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
-    """Whoever is kept from its heartbeats loses the coordinator alone; one that dies is lost by all at a heartbeat."""
+    # Members miss a dead coordinator within one heartbeat interval; members that are slow themselves lose it one by
+    # one.
     first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
     reach = max(NEXT_HEARTBEAT_MS, 2 * heartbeat_interval_ms(timeline))
@@ -464,30 +464,28 @@ def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
 
 
 def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
-    """Whether a member gave up its coordinator for a reason of its own, wherever that was."""
+    """True if a member gave up its coordinator for a reason of its own, not for a move."""
     starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
     return starting_or_denied or _timed_out_while_joining(timeline, lost) or _commit_not_written(timeline, lost)
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:
-    """A client that may no longer use the group gives its coordinator up as well."""
+    # A client that loses its permission on the group gives up its coordinator as well.
     participant, at = timeline.participants.of_speaker(event), time_of(event)
     denials = denied(timeline).get(participant, []) if participant is not None else []
     return any(at - AT_ONCE_MS < time_of(e) < at + AT_ONCE_MS for e in denials)
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
-    """A process that has not joined yet may look for its coordinator for a while; that moves nothing."""
+    # A process that has not joined yet may look for its coordinator for a while without any move.
     starts = timeline.starts.of(timeline.participants.of_speaker(event))
     return starts.last(event.at or 0) is not None and not _was_member(timeline, event)
 
 
 def _was_member(timeline: Timeline, event: Event) -> bool:
-    """Whether a line shows that the client was a member before: it had joined, or has been running for a session.
-
-    Clients that start are refused their coordinator while `__consumer_offsets` is being created or moves, time and
-    again; so of a client whose first lines are missing, that it lost its coordinator moves nothing either.
-    """
+    """True if a line shows an earlier membership: a join, or a log that began more than a session before."""
+    # Clients that start are refused again and again while `__consumer_offsets` is created or moves; a lost coordinator
+    # proves nothing either where the first lines of a client are missing.
     participant, at = timeline.participants.of_speaker(event), event.at or 0
     # The first ConsumerGroupHeartbeat (KIP-848) is what JoinGroup was: that it fails shows no member.
     if isinstance(event, HeartbeatFailed) or _ended_its_session(event):
@@ -505,12 +503,12 @@ def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
 
 
 def _disconnected(run: Iterable[Event]) -> bool:
-    """Whether a connection broke; a coordinator that only answers that it is none yet keeps it open."""
+    # A broker that answers NOT_COORDINATOR keeps the connection open.
     return any(isinstance(event, CoordinatorLost) and event.disconnected for event in run)
 
 
 def _ended_its_session(event: Event) -> bool:
-    """Only the heartbeat thread of a member gives its coordinator up for heartbeats that were not answered."""
+    # Only a member's heartbeat thread gives up the coordinator for unanswered heartbeats (AbstractCoordinator).
     return isinstance(event, CoordinatorLost) and "session timed out" in (event.cause or "")
 
 

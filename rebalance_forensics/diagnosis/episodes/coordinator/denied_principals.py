@@ -1,7 +1,7 @@
-"""Members whose principal lost its permissions, as the brokers' authorizer tells it.
+"""Members whose principal lost its permission on the group, shown only by the brokers' authorizer log.
 
-A Java consumer that is a member already does not fail when its heartbeats are denied: the heartbeat thread tries again
-until the session is over (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
+A Java member does not fail when its heartbeats are denied: the heartbeat thread retries until the session is over
+(AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 
 class DeniedPrincipals(Struct, frozen=True):
-    """Denials of the group that follow each other, and the members whose sessions ended meanwhile."""
+    """Denials of the group close in time, and the members whose sessions ended meanwhile."""
 
     events: tuple[AccessDenied, ...]
     lost: tuple[Participant, ...]
@@ -34,27 +34,27 @@ class DeniedPrincipals(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """The last one."""
+        """The last denial."""
         return time_of(self.events[-1])
 
     @property
     def principals(self) -> list[str]:
-        """Who was denied."""
+        """The principals that were denied."""
         return sorted({e.principal for e in self.events if e.principal})
 
     @property
     def operations(self) -> list[str]:
-        """What was denied, as ACLs name it."""
+        """The denied operations, as ACLs name them."""
         return sorted({e.operation.upper() for e in self.events if e.operation})
 
     @property
     def requests(self) -> list[str]:
-        """The requests that needed it."""
+        """The requests that needed these operations."""
         return sorted({e.request for e in self.events if e.request})
 
 
 def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
-    """Every time that brokers denied members the group and no client tells of it."""
+    """Every time brokers denied members the group and no client logged it."""
     client_lines = [e for events in denied(timeline).values() for e in events]
     for run in runs(timeline.of(AccessDenied), time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])

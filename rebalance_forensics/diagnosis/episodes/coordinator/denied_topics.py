@@ -1,8 +1,8 @@
-"""Members that left as soon as a broker denied somebody their topic, as only the brokers' authorizer tells it.
+"""Members that left right after a broker denied a principal their topic, shown only by the authorizer log.
 
-A TopicAuthorizationException ends the poll() of a Java consumer, and the application closes it. The authorizer names
-the principal and the topic, not the group: what ties the two together is that all members go right after denials, and
-that there are none while they are away.
+TopicAuthorizationException ends poll() of a Java consumer, and the application closes it. The authorizer names the
+principal and the topic, not the group. The link is that all members leave right after denials, and that there are no
+denials while they are away.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from rebalance_forensics.timeline.windows import (
 
 
 class DeniedTopics(Struct, frozen=True):
-    """Departures right after denials of a topic, and those denials."""
+    """Departures right after denials of a topic, and these denials."""
 
     events: tuple[TopicReadDenied, ...]
     departures: tuple[Departure, ...]
 
     @property
     def principals(self) -> list[str]:
-        """Who was denied."""
+        """The principals that were denied."""
         return sorted({e.principal for e in self.events if e.principal})
 
     @property
     def topics(self) -> list[str]:
-        """What was denied."""
+        """The topics that were denied."""
         return sorted({e.topic for e in self.events if e.topic})
 
     @property
     def participants(self) -> tuple[Participant, ...]:
-        """Who left."""
+        """The members that left."""
         return tuple(dict.fromkeys(d.participant for d in self.departures))
 
     @property
     def repeated(self) -> bool:
-        """Whether one of them came back and left in the same way again, which chance does not explain."""
+        """True if a member came back and left right after a denial again, which chance does not explain."""
         return len(self.departures) > len(self.participants)
 
 
 def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
-    """Every time that all members of the group left right after denials, and no client tells of them."""
+    """Every time all members left right after denials and no client logged them."""
     client_times = [time_of(e) for events in denied(timeline).values() for e in events]
     for denials in _by_rights(timeline):
         left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
@@ -69,7 +69,7 @@ def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
 
 
 def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
-    """The denials of one principal and one topic each: another application is denied by itself."""
+    # Denials of one principal and one topic belong together: another application is denied separately.
     found: dict[tuple[str | None, str | None], list[TopicReadDenied]] = defaultdict(list)
     for event in timeline.of(TopicReadDenied):
         found[event.principal, event.topic].append(event)
@@ -81,7 +81,7 @@ def _just_before(departure: Departure) -> tuple[int, int]:
 
 
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
-    """Whoever has the same rights is denied the same: nobody who was a member stays."""
+    # Members share a principal, so a denial reaches all of them: a member that stays refutes it.
     known = [
         g for g in timeline.generations if g.members and (g.completed_at or g.started_at or run[0].at + 1) <= run[0].at
     ]
@@ -92,7 +92,7 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
 
 
 def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:
-    """Denials that go on while nobody leaves, or while these members are away, are those of another application."""
+    # Denials that go on while nobody leaves, or while these members are away, belong to another application.
     ungrouped = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
     near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
     return 2 * len(near) > len(ungrouped)

@@ -1,4 +1,4 @@
-"""Clients that were turned away: which error, who, and what they did next."""
+"""Clients that a coordinator rejected or denied: the error, the clients, and their moves meanwhile."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
     ExceptionLogged,
 )  # fmt: skip
-"""Lines that may say that a client was denied something."""
+"""Lines that may log a denial."""
 REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
-"""Lines that may say that a client was turned away."""
+"""Lines that may log a rejected client."""
 
 
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """Clients that were denied the group or its topics, and the lines that say so."""
+    """Clients that were denied the group or its topics, and the lines that log it."""
     return timeline.cached(_denied)
 
 
@@ -60,25 +60,25 @@ def _is_denial(event: Event, group: str) -> bool:
 
 
 class Refusal(Struct, frozen=True):
-    """How a coordinator turns clients away: its error codes, and the exceptions that clients make of them."""
+    """One kind of rejection: the coordinator's error codes, and the exceptions that clients make of them."""
 
     errors: frozenset[str]
     exceptions: tuple[str, ...]
 
 
 class Rejection(Struct, frozen=True):
-    """One client that was turned away, and every line that says so."""
+    """One rejected client, and every line that logs it."""
 
     participant: Participant
     events: tuple[Event, ...]
 
     def facts(self, timeline: Timeline) -> list[Fact]:
-        """How it came, closed and went meanwhile."""
+        """Its joins, closes and departures meanwhile."""
         return moves_during_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
 
 
 def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
-    """The clients that were turned away for this reason, by name."""
+    """The clients rejected for this reason, by name."""
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     for event in timeline.of(*REJECTING):
         if _is_rejection(event, refusal.errors, refusal.exceptions):
@@ -89,7 +89,7 @@ def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
 
 
 def moves_during_rejection(timeline: Timeline, participant: Participant, first: int, last: int) -> list[Fact]:
-    """How a client that was turned away came, closed and went, from its first rejection to its last."""
+    """The joins, closes and departures of a rejected client, from its first rejection to its last."""
     facts: list[Fact] = [*timeline.stops.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)]
     facts += timeline.departures.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)
     facts += timeline.arrivals.of(participant).between(first - ONE_REBALANCE_MS, last + ONE_REBALANCE_MS)
@@ -114,12 +114,12 @@ def _rejected_participants(timeline: Timeline, event: Event) -> list[Participant
     return [known] if known is not None else []
 
 
+# GroupMetadataManager.throwIfConsumerGroupIsFull, and its equivalents for share and Streams groups.
 _CAPACITY = re.compile(r"maximum capacity of (\d+) members")
-"""GroupMetadataManager.throwIfConsumerGroupIsFull and its like for share and Streams groups."""
 
 
 def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
-    """How many members the group may have: as a refusal names it, else as a broker's configuration shows it."""
+    """The group's maximum size: from a rejection, else from a broker's configuration."""
     for event in refusals:
         if named := _CAPACITY.search(getattr(event, "detail", None) or ""):
             return int(named[1])
@@ -127,27 +127,27 @@ def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
 
 
 def size_setting(timeline: Timeline) -> str:
-    """The broker's setting that limits the members of such a group (KIP-389, KIP-848, KIP-932, KIP-1071)."""
+    """The broker setting that limits the size of such a group (KIP-389, KIP-848, KIP-932, KIP-1071)."""
     protocol = f"{timeline.protocol}." if timeline.protocol in ("consumer", "share", "streams") else ""
     return f"group.{protocol}max.size"
 
 
 class Denial(Struct, frozen=True):
-    """What a client was denied: the lines about its group, and those about topics or about what no line names."""
+    """A client's denials: lines about its group, and lines about topics or an unnamed resource."""
 
     of_group: tuple[Event, ...]
     of_others: tuple[Event, ...]
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, as far as lines name them."""
+        """The topics that lines name."""
         denials = [e for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic"]
         of_partitions = {e.partition.rpartition("-")[0] for e in denials if e.partition is not None}
         return tuple(sorted(of_partitions.union(*(e.names for e in denials))))
 
 
 def denial_in(events: Sequence[Event]) -> Denial:
-    """Tell what these lines are about."""
+    """Sort these lines by what they deny."""
     of_group = [e for e in events if _is_about_group(e)]
     return Denial(tuple(of_group), tuple(e for e in events if e not in of_group))
 
@@ -161,13 +161,13 @@ _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
 
 
 def denial_text(event: Event) -> str:
-    """What the line says of it, in a sentence, without the class that logged it."""
+    """The line's own sentence about the denial, without the logger class."""
     reason: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
     sentence = _SENTENCE.search(event.text)
     return reason or (sentence[0] if sentence else event.text)[:160].strip()
 
 
 def was_not_readmitted(timeline: Timeline, participant: Participant, last: int) -> bool:
-    """It was a member, and did not come back."""
+    """True if it had been a member, left around `last`, and did not come back."""
     departure = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
     return departure is not None and departure.at > last - ONE_REBALANCE_MS and departure.returned is None

@@ -1,4 +1,4 @@
-"""Members that may not join because the group speaks the other protocol (KIP-848, group.consumer.migration.policy)."""
+"""Members rejected because the group uses the other protocol (KIP-848, group.consumer.migration.policy)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
+# Comes with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
 _NOT_OF_THIS_TYPE = "is not a consumer group"
-"""The coordinator's message with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup)."""
 MIXING = (ConversionRefused, GroupHeartbeatFailed)
-"""Lines that may say that a member speaks the other protocol."""
+"""Lines that may show a member of the other protocol."""
 _MIGRATION_OFF = "group migration is disabled"
 
 
 class Mixture(Struct, frozen=True, kw_only=True):
-    """Refusals of one kind close in time, and who was refused as far as it is known."""
+    """Rejections for the same protocol close in time, and the rejected members as far as known."""
 
     lines: tuple[Event, ...]
     participants: tuple[Participant, ...]
@@ -42,7 +42,7 @@ class Mixture(Struct, frozen=True, kw_only=True):
 
 
 def mixtures(timeline: Timeline) -> Iterator[Mixture]:
-    """Every time that members of the other protocol were turned away."""
+    """Every time members of the other protocol were rejected."""
     for protocol in ("consumer", "classic"):
         refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
         for run in runs(refusals, time_of, ONE_REBALANCE_MS):
@@ -55,7 +55,7 @@ def mixtures(timeline: Timeline) -> Iterator[Mixture]:
 
 
 def _joined_with(event: Event) -> str | None:
-    """A refused downgrade turns nobody away: the group keeps its protocol, and its members."""
+    # A refused downgrade rejects nobody: the group keeps its protocol and its members.
     match event:
         case GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
             return "consumer" if _NOT_OF_THIS_TYPE in (detail or "") else None

@@ -1,4 +1,4 @@
-"""What a move of the coordinator does to the members: they find it anew, rejoin, or lose their sessions in it."""
+"""Effects of a coordinator move on members: rediscovery, rejoins, lost sessions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ from rebalance_forensics.timeline.windows import (
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
-    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost.
-
-    Who comes back after it had left by itself, as one that was not polled, owes that to no move.
-    """
+    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost."""
+    # A member that had left by itself, for a poll timeout for instance, does not come back because of a move.
     found: list[Fact] = []
     left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
@@ -59,7 +57,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
 
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
-    """The loading of the group that restarted the session whose end this departure is."""
+    """The load of the group that restarted the session whose expiry this departure is."""
     session = shown_session_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
@@ -73,7 +71,7 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded
 
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    """Whether the member's own log shows that it waited for the broker that let go for as long as it may not poll."""
+    """True if the member's own log shows it waiting for the moved broker for as long as it may go without poll()."""
     if departure.at < move.at - ROUND_TRIP_MS or move.broker == UNNAMED:
         return False
     if any(f"broker-{unreachable.broker}" == move.broker for unreachable in unreachable_before(timeline, departure)):
@@ -83,14 +81,14 @@ def _blocked_by_broker(timeline: Timeline, departure: Departure, move: Coordinat
 
 
 def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
-    """How long a member may go without poll(), or without a heartbeat, before it is out of the group."""
+    """How long a member may go without poll(), or without a heartbeat, before it loses its membership."""
     if departure.why in UNANNOUNCED:
         return session_timeout_ms(timeline)
     return shown_poll_ms(timeline, departure.events) or REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:
-    """Each time it waited since the move, in ms: for an answer of that broker, or to find a coordinator again."""
+    """Its waits since the move, in ms: for an answer of that broker, or for a coordinator."""
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
@@ -105,14 +103,15 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
 
 
 def _age(event: NodeDisconnected) -> int:
-    """How old the request was that was given up; releases before 3.1 do not tell."""
+    """The age of the request that was given up."""
+    # Releases before 3.1 do not log it.
     if event.elapsed_ms is not None:
         return event.elapsed_ms
     return REQUEST_TIMEOUT_MS if event.cause == "request timeout" else 0
 
 
 def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
-    """When clients stopped because they reached no broker (KafkaJS), by their departures: evicted, these are later."""
+    """When clients stopped because they reached no broker (KafkaJS), by departure: an eviction comes later."""
     found: dict[str, int] = {}
     for away in closings(timeline):
         if any(map(is_of_a_connection, exception_before(timeline, away)[:1])):
@@ -121,14 +120,14 @@ def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
 
 
 def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:
-    """A client takes its session for over while there is no coordinator that could expire it (aiokafka, librdkafka)."""
+    # aiokafka and librdkafka take their session for expired while no coordinator can expire it.
     lost = departure.why in ("session-expired", "expelled")
     alone = all(e.speaker.role != "broker" for e in departure.events)
     return lost and alone and move.at <= departure.at <= move.until
 
 
 def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    """A broker that stood still expires every session when it wakes up, until it learns that it lost the group."""
+    # A broker that resumes after a pause expires every session until it learns that it lost the group.
     if departure.why not in UNANNOUNCED or not all(
         f"broker-{e.speaker.broker}" == move.broker for e in departure.events
     ):
@@ -141,10 +140,8 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
 
 
 def _session_lost_in_move(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    """Every session starts anew when the group is loaded: who expires one session later never came to the new broker.
-
-    One whose process died or was started anew at that time has its own cause; so has a group of which nobody stays.
-    """
+    # Every session restarts when the group is loaded: a member that expires one session later never reached the new
+    # coordinator. A process that died or restarted then has its own cause, as has a group that ends up empty.
     load = load_that_restarted(timeline, departure)
     if load is None or load not in move.events:
         return False

@@ -32,12 +32,12 @@ from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
+# A broker that resumes after a pause writes for groups it has lost: the topic is there, with another leader.
 _NOT_LEADER = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
-"""A broker that stood still writes for groups it has lost: the topic is there, with another leader."""
 
 
 class Outage(Struct, frozen=True):
-    """The refused writes, the replicas that were gone then, and the brokers to blame."""
+    """The refused writes, the replicas missing meanwhile, and the brokers to blame."""
 
     refused: tuple[Event, ...]
     shrunk: tuple[IsrChanged, ...]
@@ -47,28 +47,28 @@ class Outage(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """The lines that show it, the most telling first."""
+        """The lines that show it, the most decisive first."""
         first, short = self.refused[:6], (*self.shrunk[:4], *self.insufficient[:3])
         return (*first, *short, *self.stopped[:2], *self.refused[6:])
 
     @property
     def stored_no_assignment(self) -> bool:
-        """Whether rebalances failed, or only commits and other writes."""
+        """True if assignments could not be stored, and not only commits and other writes."""
         return not all(isinstance(e, OffsetCommitFailed | ReplicasInsufficient) for e in self.refused)
 
     @property
     def begin(self) -> int:
-        """The first write that was refused."""
+        """The first refused write."""
         return time_of(self.refused[0])
 
     @property
     def end(self) -> int:
-        """The last write that was refused."""
+        """The last refused write."""
         return time_of(self.refused[-1])
 
 
 def outages(timeline: Timeline) -> Iterator[Outage]:
-    """Each of them once: as long as a replica stays away it is the same outage, however rarely the group writes."""
+    """Every outage; it lasts as long as a replica is missing, however rarely the group writes."""
     refused = sorted(_refused_writes(timeline), key=time_of)
     for run in _one_outage_each(timeline, refused):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -85,7 +85,7 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
 
 
 def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[Event]]:
-    """Refused writes that no return of a replica parts."""
+    """Runs of refused writes, merged where no replica returned in between."""
     found: list[list[Event]] = []
     for run in runs(refused, time_of, QUIET_MS):
         if (
@@ -109,7 +109,7 @@ def _of_offsets(partition: str | None) -> bool:
 
 
 def _refused_writes(timeline: Timeline) -> list[Event]:
-    """Assignments that were not stored; where none is logged, commits or other writes to its partition."""
+    """Assignments that were not stored; where none is logged, commits or other writes to the group's partition."""
     rebalances = timeline.of(AssignmentNotStored, RebalanceStarted)
     own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _unexplained_restarts(timeline)
     syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
@@ -120,11 +120,9 @@ def _refused_writes(timeline: Timeline) -> list[Event]:
 
 
 def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
-    """Writes that the coordinator of a group with members refused for long, in the partition that holds the group.
-
-    Whoever made them, those of the group fail as well: a coordinator before 2.1 does not log it, nor does any log the
-    commits, nor the rebalance that waits for its first members.
-    """
+    """Writes to the partition that holds the group, refused for long while the group had members."""
+    # The group's own writes fail there as well, though a coordinator before 2.1 does not log it, and none logs failed
+    # commits or a rebalance that waits for its first members.
     partition = known_partition(timeline.group, timeline.own, timeline.settings)
     if partition is None:
         return []
@@ -145,13 +143,13 @@ def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
 
 
 def _refused_commits(timeline: Timeline) -> list[Event]:
-    """A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is there, and cannot write."""
+    # A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is reachable but cannot write.
     commits: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
     return commits if _is_persistent(timeline, commits) else []
 
 
 def _unexplained_restarts(timeline: Timeline) -> list[Event]:
-    """Before 2.1 no coordinator says why it begins again: many rebalances while the topic refuses writes show it."""
+    # Before 2.1 no coordinator logs why it restarts a rebalance: many of them while the topic refuses writes show it.
     refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
         return []
@@ -170,7 +168,7 @@ def _is_refused(timeline: Timeline, event: Event) -> bool:
 
 
 def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
-    """The shrinks of the offsets topic that were not made good before the outage, however long before they were."""
+    """ISR shrinks of the offsets topic, of any age, that had not expanded again before the outage."""
     standing: dict[str, list[IsrChanged]] = {}
     for event in timeline.of(IsrChanged).between(0, end):
         if not _of_offsets(event.partition):
@@ -205,7 +203,7 @@ def _missing(
 
 
 def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
-    """Without a broker's log: whom clients could not reach most often, and that did not itself refuse the writes."""
+    """Without a broker's log: the broker that clients failed to reach most often and that did not refuse the writes."""
     lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(since)]
     refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}
     refusing |= set(lost) if _refused_commits(timeline) else set()

@@ -1,4 +1,4 @@
-"""What happens to a group while writes to __consumer_offsets are refused."""
+"""Effects on a group of an outage of `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
-    """Who asked, came or was lost while nothing could be written."""
+    """Rejoin requests, arrivals and losses during the outage; clean closes have their own cause."""
     begin, end = outage.begin - ROUND_TRIP_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
     facts: list[Fact] = [*timeline.requests.between(begin, end)]
     facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
@@ -19,13 +19,13 @@ def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
 
 
 def _refused_since(timeline: Timeline, outage: Outage) -> int:
-    """When the rebalance began whose assignment was the first that was not stored: who joined it shares its fate."""
+    """When the rebalance began whose assignment was the first not stored: its newcomers are stuck as well."""
     begin = outage.begin - ROUND_TRIP_MS
     first = next(iter(timeline.rebalances.touching(begin, outage.begin)), None)
     return first.started_at - ROUND_TRIP_MS if first is not None else begin
 
 
 def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
-    """The rebalances that could not end."""
+    """The rebalances that could not complete."""
     write = setting_ms(timeline, OFFSETS_WRITE)
     return [*timeline.rebalances.between(outage.begin - write, outage.end + 2 * write)]

@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` a group lives in: whoever leads it coordinates the group."""
+"""The partition of `__consumer_offsets` that holds a group: its leader coordinates the group."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _LOWEST_INT = -(2**31)
 
 
 def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
-    """The partition as GroupMetadataManager.partitionFor and GroupCoordinatorService.partitionFor compute it."""
+    """The group's partition of `__consumer_offsets`."""
+    # As GroupMetadataManager.partitionFor and GroupCoordinatorService.partitionFor compute it.
     code = _hash_code(group)
     # Utils.abs: the one int without a positive counterpart counts as zero.
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
 def known_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
-    """The partition as the coordinator prints it with what it says of a group, or as the brokers' settings give it."""
+    """The partition as the coordinator prints it for the group, or as the brokers' settings determine it."""
     printed = (e.speaker.offsets_partition for e in events if e.group is not None)
     partition_printed = next((partition for partition in printed if partition is not None), None)
     number = number_of(settings.get("offsets.topic.num.partitions", ""))

@@ -1,1 +1,1 @@
-"""Members that went, came back, were replaced, fenced or never got in."""
+"""Members that left, came back, were replaced, fenced or never admitted."""

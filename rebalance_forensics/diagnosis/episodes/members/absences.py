@@ -1,4 +1,4 @@
-"""Facts that belong together in time, and the events that show them."""
+"""Absences: a member's departures and return put together, and the rebalances and lines that belong to facts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 T = TypeVar("T")
 
 UNANNOUNCED = ("session-expired", "expelled", "died", "vanished")
-"""Departures of members that said nothing of leaving."""
+"""Departures without a LeaveGroup or a logged close."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
 @dataclass(slots=True, eq=False)
 class Absence:
-    """One participant's absence: its members' departures, how it closed, how it came back."""
+    """One participant's absence: its members' departures, its stop, its next start and return."""
 
     participant: Participant
     departures: Sequence[Departure]
@@ -50,13 +50,13 @@ class Absence:
     back_at: int | None = field(init=False)
     """When it came back."""
     vanished: bool = field(init=False)
-    """Whether only its absence from the next generation tells that it is gone."""
+    """True if only a list of members without it shows that it left."""
     departure_lines: tuple[Event, ...] = field(init=False)
     """The lines of its departures."""
     events: tuple[Event, ...] = field(init=False)
-    """The lines that show it, departures first."""
+    """The lines that show the absence, departures first."""
     facts: tuple[Fact, ...] = field(init=False)
-    """What belongs to it."""
+    """The departures and arrivals, and the stop."""
     first_line_at: int | None = field(init=False)
     """When the first of its lines was written."""
 
@@ -75,18 +75,18 @@ class Absence:
 
     @property
     def only_died(self) -> bool:
-        """Whether only the word that its process died tells that it is gone."""
+        """True if only the logged death of its process shows that it left."""
         return all(d.why == "died" for d in self.departures)
 
     @property
     def ended_threads(self) -> list[str]:
-        """The stream threads that ended while their instance lived on."""
+        """The stream threads that ended while their instance kept running."""
         ended = self.stop.events if self.stop is not None else ()
         return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, StreamThreadStateChanged)})
 
 
 def only_listed(fact: Arrival | Departure) -> bool:
-    """Whether only a list of all members tells of it: who is in it was in before, or back, or is new."""
+    """True if only a list of members shows it: a listed member joined before, came back, or is new."""
     return bool(fact.events) and all(isinstance(e, AssignmentComputed | TargetAssignmentComputed) for e in fact.events)
 
 
@@ -112,12 +112,12 @@ def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
 
 
 def _whys(timeline: Timeline) -> frozenset[str]:
-    """How anybody went."""
+    """The kinds of departures that occur."""
     return frozenset(departure.why for departure in timeline.departures)
 
 
 def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
-    """The departures of each participant, those together by which one life of it ended."""
+    """Each participant's departures, grouped by the life they ended."""
     by_participant: dict[Participant, list[Departure]] = defaultdict(list)
     for departure in timeline.departures:
         by_participant[departure.participant].append(departure)
@@ -129,7 +129,7 @@ def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Depar
 
 
 def _split_by_life(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
-    """Who goes after all that went are back has gone again, and so has whoever joined from a new process."""
+    # A departure ends another life once all that left before are back, or once its member joined from a new process.
     parts = [group[:1]]
     for departure in group[1:]:
         came = timeline.arrivals.of(departure.participant).between(parts[-1][0].at + 1, departure.at)
@@ -146,7 +146,7 @@ def _split_by_life(timeline: Timeline, group: list[Departure]) -> list[list[Depa
 def _absence(
     timeline: Timeline, participant: Participant, group: Sequence[Departure], before: int | None, until: int | None
 ) -> Absence:
-    """The absence that some departures begin; the one before it ended by `before`, the next one begins at `until`."""
+    """The absence of these departures; the one before it ended by `before`, the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     came_at = timeline.cached(_first_arrivals)
@@ -184,7 +184,8 @@ def _return_of(
     until: int | None,
     joined: int,
 ) -> Sequence[Arrival]:
-    """How it came back; a new process may have joined before the old one was missed."""
+    """Its arrivals after the departures."""
+    # A new process may join before the old one is missed.
     begin = min(d.at for d in group)
     arrivals = timeline.arrivals.of(participant)
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
@@ -198,7 +199,7 @@ def _return_of(
 def _end_of_threads(
     timeline: Timeline, participant: Participant, begin: int, group: Sequence[Departure]
 ) -> Stop | None:
-    """Where an instance lives on without some of its threads, their own end is why their members fell silent."""
+    """The end of the departed members' threads, where their instance keeps running."""
     if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
@@ -214,7 +215,7 @@ def _end_of_threads(
 
 
 def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | None]) -> bool:
-    """Whether only the clients of other stream threads closed then, as those of one that is replaced do."""
+    """True if the stop closed clients of other stream threads only, as when a thread is replaced."""
     if not only_threads_closed(stop):
         return False
     closed = {streams_thread(e.speaker.client_id or "") or e.speaker.thread for e in stop.events}
@@ -223,7 +224,7 @@ def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | No
 
 
 def only_threads_closed(stop: Stop) -> bool:
-    """Whether clients of some threads closed, and not the instance: one was replaced, or removed."""
+    """True if clients of some threads closed, but not the instance: a thread was replaced or removed."""
     return stop.participant.kind == "instance" and all(isinstance(e, ConsumerClosed | LeaveSent) for e in stop.events)
 
 
@@ -232,7 +233,7 @@ def _threads_of(timeline: Timeline, members: Iterable[str | None]) -> set[str | 
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:
-    """A process start stands behind it; without a log, a new id of the same client while the old one is still in."""
+    """True after a process start; without a log, if the client joins under a new id while still a member."""
     if arrival.start is not None or timeline.coverage.of(arrival.participant):
         return arrival.start is not None
     name = name_in_member_id(arrival.member or "")
@@ -240,22 +241,20 @@ def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Depart
 
 
 def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
-    """When each member id came first."""
+    """When each member id first arrived."""
     return {a.member: a.at for a in reversed(timeline.arrivals)}
 
 
 def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
-    """Whether the participant was a working member again between that stop and its departure."""
+    """True if it was an active member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
     lines = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
     return lines.any_between(after + ROUND_TRIP_MS + 1, until - 1)
 
 
 def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
-    """Whether somebody did not come back while the logs last, and they last long enough to show a return.
-
-    Whoever picked the lines may have left its return out.
-    """
+    """True if a member did not come back although the logs last long enough to show a return."""
+    # An excerpt may leave out the return.
     if timeline.coverage.is_excerpt:
         return False
     latest = timeline.coverage.end - session_timeout_ms(timeline)
@@ -263,16 +262,16 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
 
 
 def members_counted(timeline: Timeline, before: int) -> int:
-    """The size of the last generation before, as the coordinator counts it; by name it knows only those who move.
+    """The size of the last generation before, by the coordinator's count; 0 where unknown.
 
-    Of a Streams application it counts threads, not instances: then nothing is told.
+    A coordinator counts threads, not instances, of a Streams application: 0 for those.
     """
     last = timeline.of(GenerationStabilized).last(before) if timeline.kind == "consumer" else None
     return (last.member_count or 0) if last is not None else 0
 
 
 def formed_at(timeline: Timeline) -> int:
-    """When the group's first generation in these logs was created; wishes before that are part of its start."""
+    """When the group's first generation in these logs was created; requests before that belong to its start."""
     first = next((r for r in timeline.rebalances if r.stabilized_at is not None), None)
     return (first.stabilized_at or 0) if first is not None and first.generation == 1 else 0
 
@@ -282,7 +281,7 @@ def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT_MS) -> tuple[Rebalance, ...]:
-    """The rebalances that these facts fall into or begin."""
+    """The rebalances that these facts fall into or trigger."""
     known = timeline.rebalances
     if not known:
         return ()
@@ -299,10 +298,9 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
 
 
 def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
-    """Where the rebalance stands whose leader lists the group without it, whatever the clocks say.
-
-    Where it is known to have gone before, by a start of its process, the list only confirms it.
-    """
+    """The place of the rebalance whose leader lists the group without this member."""
+    # The generation decides, not the clocks. Where a process start shows an earlier departure, the list only confirms
+    # it.
     first = departure.events[0] if departure.events else None
     if not isinstance(first, AssignmentComputed | TargetAssignmentComputed) or first.at != departure.at:
         return []
@@ -321,12 +319,13 @@ def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
 
 
 def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
-    """Where in their list the rebalances stand that go on then."""
+    """The places of the rebalances in progress at that time."""
     return timeline.rebalances.places_touching(at - TICK_MS, at + slack_ms)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """These facts, and the rebalances that they fall into or begin: one loss is put down to many causes."""
+    """These facts, and the rebalances that they fall into or trigger."""
+    # Cached, because many causes claim the same loss.
     known = tuple(facts)
     return timeline.cached_as(("with rebalances", known), lambda: (*known, *touched(timeline, known)))
 

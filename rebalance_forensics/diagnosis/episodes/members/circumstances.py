@@ -1,4 +1,4 @@
-"""What was so besides: lines without which those of a cause, read alone, look like another one."""
+"""Surrounding lines: without them the lines of a cause, read alone, look like another cause."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 
+# Lines that count the members of a generation, the shortest first.
 _LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
-"""Who says how many members a generation has, the briefest first."""
 
 
 def surrounding_generations(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
-    """That others were in: the generation before these times and those that followed, as far as logged."""
+    """The logged generation before these times, and those that followed."""
     for kind in _LISTING:
         listed = timeline.of(kind)
         if not listed:
@@ -52,6 +52,6 @@ def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
 
 
 def subscription_before(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
-    """What it subscribed to last before a rejoin."""
+    """Its last subscription before a rejoin."""
     before = timeline.events_from(participant, Subscribed).last(at)
     return (before,) if before is not None else ()

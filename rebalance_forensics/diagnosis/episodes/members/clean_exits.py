@@ -17,7 +17,7 @@ VOLUNTARY = ("closed", "left")
 
 
 def closings(timeline: Timeline) -> list[Absence]:
-    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static)."""
+    """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static members)."""
     return timeline.cached(_closings)
 
 
@@ -30,7 +30,7 @@ def _closings(timeline: Timeline) -> list[Absence]:
 
 
 def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
-    """A Streams instance that stops may leave with one thread and let the session of another expire: one absence."""
+    # A Streams instance that stops may leave with one thread and let the session of another expire: one absence.
     found: dict[str, Absence] = {}
     for away in closed:
         key = away.stop.id if away.stop is not None else away.departures[0].id
@@ -46,16 +46,15 @@ def _both(absence: Absence, other: Absence) -> Absence:
 
 
 def left_without_client_log(timeline: Timeline, away: Sequence[Absence]) -> bool:
-    """Whether they left by LeaveGroup and no log of theirs is there: a coordinator cannot see what made them close."""
+    """True if they left by LeaveGroup and have no log of their own: a coordinator cannot show why they closed."""
     asked = any(d.why not in UNANNOUNCED for a in away for d in a.departures)
     return asked and not any(_is_heard(timeline, a) for a in away)
 
 
 def missing_from_next_list(timeline: Timeline) -> list[Absence]:
-    """Members that one list of the group has and the next one lacks, where no line says how they went.
-
-    A coordinator logs that at INFO, as it does its lists. A leader does not know: only picked lines leave it open.
-    """
+    """Members on one list of the group and not on the next, without a line about their departure."""
+    # A coordinator logs departures at INFO, as it does its lists. A leader does not know: only an excerpt leaves it
+    # open.
     return [
         away
         for away in absences(timeline, ("vanished",))
@@ -76,12 +75,12 @@ def _is_heard(timeline: Timeline, absence: Absence) -> bool:
 
 
 def ended_with_its_process(absence: Absence) -> bool:
-    """Whether the process stopped, or another one started in its place."""
+    """True if the process stopped, or another one started in its place."""
     return absence.stop is not None or absence.start is not None
 
 
 def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
-    """Its log says that it closed, or ends with an error where no LeaveGroup would have been logged."""
+    """True if its log shows a close, or ends with an error where no LeaveGroup would have been logged."""
     if is_static(timeline, absence) or not absence.participant.has_log:
         return False
     if absence.stop is not None:

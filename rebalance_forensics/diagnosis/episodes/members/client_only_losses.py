@@ -1,4 +1,4 @@
-"""What a client says of a lost coordinator, or of a membership that is over, in lines that show nothing else."""
+"""Lost coordinators and lost memberships that only the client's own lines show."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_lat
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
+# Errors of a commit whose member is in no generation any more (ConsumerCoordinator).
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
-"""What a commit is answered, or said to be, once its member is in no generation any more (ConsumerCoordinator)."""
 
 _TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
+# A coordinator was found, or is no longer needed.
 _RECOVERED = (
     CoordinatorFound, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, LeaveSent, ConsumerClosed,
     ProcessStopping, StreamsStateChanged, WorkerStopped,
 )  # fmt: skip
-"""A coordinator was found, or is no longer needed."""
 
 REFUSED_SETTINGS = {
     "INVALID_SESSION_TIMEOUT": (
@@ -52,54 +52,52 @@ REFUSED_SETTINGS = {
     ),
     "INVALID_GROUP_ID": "its group.id is empty or not valid",
 }
-"""Answers to a JoinGroup that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
+"""JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
 
 _ANSWERED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, SyncFailed)
 _REQUESTS = {"in join group response": "JoinGroup", "from SyncGroup": "SyncGroup", "in heartbeat response": "Heartbeat"}
+# KafkaException of AbstractCoordinator's response handlers; Logstash prints `:backtrace=>` behind it.
 _THROWN_ANSWER = re.compile(
     r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response): "
     r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
 )
-"""KafkaException of AbstractCoordinator's response handlers; Logstash prints `:backtrace=>` behind it."""
 
 Losses = dict[tuple[Participant | None, str], list[Event]]
-"""By member, or by where it runs if its lines do not name it."""
+"""Lines by member, or by log location where they do not name the member."""
 
 
 def memberships_over(timeline: Timeline) -> Losses:
-    """Who was told that it is no longer a member, or that the group has gone on without it."""
+    """Clients that learned that they are no longer members, or that the group has moved on without them."""
     events = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_REFUSED)
     return _by_speaker(timeline, [e for e in events if _is_over(e)])
 
 
 def fatal_answers(timeline: Timeline) -> Losses:
-    """Members whose client gave up on an answer of the coordinator: the same request would fail again."""
+    """Clients that gave up on an error of the coordinator: the same request would fail again."""
     events = timeline.own.of_type(ExceptionLogged, *_ANSWERED)
     return _by_speaker(timeline, [e for e in events if _is_fatal(e)])
 
 
 def thrown_answer(event: Event) -> tuple[str, str] | None:
-    """The request and the coordinator's answer in the exception that a Java client throws at the application."""
+    """The request and the coordinator's error in the exception that a Java client throws."""
     found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ExceptionLogged) else None
     return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
 
 
 def forced_by_configuration(timeline: Timeline) -> Losses:
-    """Connect workers that rejoined, or as leaders made the others rejoin, for configuration they had not read yet."""
+    """Connect workers that rejoined, or as leaders forced a rejoin, for configuration they had not read yet."""
     events = timeline.own.of_type(ConfigOffsetBehind)
     return _by_speaker(timeline, [e for e in events if isinstance(e, ConfigOffsetBehind) and (e.failed or e.leading)])
 
 
 def coordinators_lost(timeline: Timeline) -> Losses:
-    """Who gave its coordinator up."""
+    """Clients that gave up their coordinator."""
     return _by_speaker(timeline, list(timeline.own.of_type(CoordinatorLost)))
 
 
 def left_without_coordinator(timeline: Timeline) -> Losses:
-    """Members that lost their coordinator and kept failing to reach it, or any broker, until their logs end.
-
-    Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
-    """
+    """Members that lost their coordinator and failed to reach any broker until their logs end."""
+    # Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
     troubled: Losses = {}
     for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
         speaker = _speaker(timeline, event)
@@ -127,13 +125,13 @@ def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]
 
 
 def failed_connections(timeline: Timeline) -> Losses:
-    """Connections to a coordinator that could not even be made, which is more than one that broke (NetworkClient)."""
+    """Connections to a coordinator that could not be established at all (NetworkClient)."""
     events = timeline.own.of_type(NodeDisconnected)
     return _by_speaker(timeline, [e for e in events if e.cause == "could not be established" and e.node is not None])
 
 
 def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:
-    """By broker, the failed connections to coordinators that the same client gave up."""
+    """Failed connections to coordinators that the same client gave up, by broker."""
     given_up = {e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None}
     found: dict[int, list[Event]] = {}
     for event in failed:

@@ -1,4 +1,4 @@
-"""Growth that only the coordinator's counts tell: generations of more members, and no line left of who came."""
+"""Growth that only the coordinator's counts show: larger generations without a line about a join."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rebalance_forensics.timeline.windows import ONE_SCALING_MS, PROCESS_START_M
 
 
 class Growth(Struct, frozen=True, kw_only=True):
-    """A group that grew from so many members to so many, and the rebalances that it grew by."""
+    """A group that grew from `before` to `after` members, and the rebalances of the growth."""
 
     before: int
     after: int
     since_the_first: bool
-    """Counted from generation 1 on: then nobody had been a member who is back now, as far as counted."""
+    """Counted from generation 1 on: no former member can have come back."""
     lines: tuple[Event, ...]
     rebalances: tuple[Rebalance, ...]
 
 
 def counted_growths(timeline: Timeline) -> list[Growth]:
-    """By steps of a scaling; only in picked lines: a whole log names who joined."""
+    """Growth by steps of a scaling, in excerpts only: a whole log names each member that joins."""
     return timeline.cached(_counted_growths) if timeline.coverage.is_excerpt else []
 
 
@@ -45,7 +45,7 @@ def _counted_growths(timeline: Timeline) -> list[Growth]:
 
 
 def _is_unnamed(timeline: Timeline, before: GenerationStabilized, after: GenerationStabilized) -> bool:
-    """Whether nobody is known to have come or gone, nor was the group just forming."""
+    """True if no member is known to have joined or left, and the group was not just forming."""
     begin, end = time_of(before), time_of(after)
     still_forms = before.generation == 1 and end - begin <= PROCESS_START_MS
     if still_forms or timeline.of(GroupEmptied).any_between(begin, end):

@@ -1,4 +1,4 @@
-"""The word that a member's process died, where its log has it."""
+"""The logged death of a member's process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Starts of the group from empty, and shutdowns of all of it."""
+"""Starts and ends of a whole group: starts from empty, shutdowns of all members, final departures.
+
+`startup_arrivals` and `shutdowns` each look for members that no line shows, because one of them in the group means that
+it neither started nor ended.
+"""
 
 from __future__ import annotations
 
@@ -46,64 +50,63 @@ from rebalance_forensics.timeline.windows import (
     TICK_MS,
 )
 
+# Patterns of clients whose join line says that the member leads.
 _LEADS = ("librdkafka/", "python/", "go/")
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
-    """For each time the group formed from nothing: the arrivals of that start, one soon after another."""
+    """The arrivals of each start of the group from empty."""
     return timeline.cached(_startup_arrivals)
 
 
 def initial_arrivals(timeline: Timeline) -> frozenset[str]:
-    """The arrivals that formed the group, by identity: whoever came first replaces nobody."""
+    """The ids of the arrivals that formed the group: these replace no former member."""
     return timeline.cached_as("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
 
 
 def settled_after(timeline: Timeline, at: int) -> int:
-    """When the first generation after `at` was created; a newcomer that started later was added to it."""
+    """When the first generation after `at` was created; members that start later are additions."""
     return next(timeline.cached(_settled).onwards(at), at)
 
 
 def waits_for_newcomers(rebalance: Rebalance) -> bool:
-    """The first rebalance from empty waits for a timer that each newcomer winds up again, and for no member.
-
-    GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
-    the rebalance timeout.
-    """
+    """True for the first rebalance from empty: it waits for a timer that each newcomer restarts, and for no member."""
+    # GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
+    # the rebalance timeout.
     return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
 
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
-    """Whether everybody had been seen to go: without the coordinator's log that tells that the group was empty."""
+    """True if all members were seen to leave before; needs no coordinator's line that the group is empty."""
     ends = timeline.cached(_ends_of_shutdowns)
     place = bisect_left(ends, first.at)
     return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
 
 
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    """Every time the last members shut down cleanly, one soon after another."""
+    """Every time the last members shut down cleanly, close in time."""
     return timeline.cached(_shutdowns)
 
 
 def one_shutdown_ms(timeline: Timeline) -> int:
-    """How long after one member the next may follow: as long as the group waits for anyone that says nothing."""
+    """The longest gap between two members of one shutdown: as long as the group waits for a silent member."""
     return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
 def with_members(timeline: Timeline) -> TimeIndex[int]:
-    """When generations that have members were created, or reached where only that is told (`_settled`)."""
+    """When generations with members were created, or completed where nothing else is logged."""
     return timeline.cached(_with_members)
 
 
 def is_empty_after(timeline: Timeline, last: int) -> bool:
-    """Whether the coordinator says that nobody is left, before anybody comes again."""
+    """True if the coordinator logs an empty group before anybody joins again."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
     return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
 
 
 def was_last_member(timeline: Timeline, away: Absence) -> bool:
-    """Whether it was the last: everybody else had gone, too, and nobody came back."""
+    """True if all other members had left for good as well."""
     if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
         return False
     last = timeline.cached(_last_departure_at)
@@ -111,35 +114,34 @@ def was_last_member(timeline: Timeline, away: Absence) -> bool:
 
 
 def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
-    """Its last departure, where it did not come back."""
+    """The participant's last departure, if it did not come back."""
     went = timeline.departures.of(participant).last(timeline.last)
     came = timeline.arrivals.of(participant).last(timeline.last)
     return went if went is not None and (came is None or came.at <= went.at) else None
 
 
 def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
-    """Where nobody logged that it leads, a member without a log does: the coordinator always has one lead."""
+    """True if a member without a log must lead, because no member logged that it does."""
     return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_log_assignments)
 
 
 def _leaders_log_assignments(timeline: Timeline) -> bool:
-    """Java's clients do from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka if it joins."""
+    # Java clients log their leadership from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka
+    # when it joins.
     joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
     return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
 
 
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
-    """KafkaJS prints who leads: where that is none of them, or where it was cut off, others may have been in.
-
-    So they may where Sarama's log ends before its session, unless it is known which generation that was.
-    """
+    # KafkaJS prints the leader: another leader, or one that was cut off, may mean earlier members. So may a Sarama log
+    # that ends before its session does, unless the generation is known.
     reports = timeline.of(JoinReported).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
     leaders = {e.leader for e in reports if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
 def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
-    """Whether somebody who came with none of them gives up a generation to let them in (Sarama)."""
+    """True if a member that did not arrive with these gave up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
     ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
     speakers = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
@@ -147,14 +149,14 @@ def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool
 
 
 def _reached_at(timeline: Timeline, generation: Generation) -> int:
-    """When all had their assignment; of one that never got that far when it was created, else when it was prepared."""
+    """When the generation got its assignment; else when it was created, else when it was prepared."""
     began = generation.started_at or 0
     created = timeline.cached(_created_at).get(generation.generation, ())
     return generation.completed_at or next((at for at in created if at >= began), began)
 
 
 def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
-    """By their numbers, which begin anew where a group was deleted."""
+    # By number, which starts again where a group was deleted.
     found: dict[int | None, list[int]] = defaultdict(list)
     for rebalance in timeline.rebalances:
         if rebalance.stabilized_at is not None:
@@ -163,7 +165,7 @@ def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
 
 
 def _first_generation(timeline: Timeline, at: int) -> Generation | None:
-    """The first generation that was reached at that time or later, or that was joined where no more is told."""
+    """The first generation reached at that time or later, or joined where nothing else is logged."""
     latest = timeline.cached(_latest_reached)
     place = bisect_left(latest, at)
     if place < len(latest):
@@ -173,7 +175,7 @@ def _first_generation(timeline: Timeline, at: int) -> Generation | None:
 
 
 def _last_generation(timeline: Timeline, at: int) -> Generation | None:
-    """The last of the generations that were reached by then."""
+    """The last generation reached by then."""
     times, latest = timeline.cached(_by_their_times)
     place = bisect_right(times, at)
     return timeline.generations[latest[place - 1]] if place else None
@@ -185,12 +187,12 @@ def _populated_at(timeline: Timeline) -> int | None:
 
 
 def _latest_reached(timeline: Timeline) -> list[int]:
-    """For each generation, when the latest up to it was reached."""
+    """For each generation, the latest time that one up to it was reached."""
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
 
 
 def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
-    """When each generation was reached, oldest first, with the place of the last one that was reached by then."""
+    """The times of all generations in order, and for each the place of the last generation reached by then."""
     times = ((_reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
     reached = sorted((at, place) for at, place in times if at > 0)
     return [at for at, _ in reached], [*accumulate((place for _, place in reached), max)]
@@ -212,7 +214,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 
 
 def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
-    """Those who came soon after each other, or that one first rebalance took in, however long it waited for more."""
+    """Arrivals close in time, or taken in by one first rebalance, however long it waited."""
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
     for run in runs(timeline.arrivals, lambda a: a.at, PROCESS_START_MS):
@@ -224,26 +226,26 @@ def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
 
 
 def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
-    """Whether it stood open from one arrival to the other."""
+    """True if it was open from one arrival to the other."""
     until = rebalance.stabilized_at
     return until is not None and rebalance.started_at - AT_ONCE_MS <= earlier and later <= until
 
 
 def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
-    """Whether it ends an absence that began at `since` or later."""
+    """True if it ends an absence that began at `since` or later."""
     left = timeline.ended_by(arrival)
     return left is not None and left.at >= since
 
 
 def _is_added_thread(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
-    """A thread added to a running instance (KIP-663) has the process start of the threads that formed the group."""
+    # A thread added to a running instance (KIP-663) shares the process start of the threads that formed the group.
     if arrival.participant.kind != "instance" or arrival.at <= settled + HEARTBEAT_MS:
         return False
     return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in born)
 
 
 def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
-    """Clients ask to join a little before the coordinator says that the group was empty."""
+    # Clients send their JoinGroup a little before the coordinator logs that the group was empty.
     begin, until = run[0].at, run[0].at + AT_ONCE_MS
     if timeline.coverage.is_excerpt and not joins_empty_group(timeline, begin, until):
         return False
@@ -255,7 +257,7 @@ def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
 
 
 def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
-    """When logs begin in the middle of a group's life, its first generation holds members nobody saw arriving."""
+    """True if the first generation holds members that nobody saw arrive, as in logs that begin mid-life."""
     first = _first_generation(timeline, run[0].at)
     if _counts_earlier_members(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
@@ -271,10 +273,8 @@ def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
 
 
 def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
-    """A session that ends sooner than it lasts began before them: that member was in, though the logs begin later.
-
-    So was one of which its client says that it closed, when the coordinator still has to evict it.
-    """
+    # A session that expires sooner than it lasts began earlier, before the logs. The same holds for a member that the
+    # coordinator still has to evict although its client logged a close.
     came = {a.member for a in timeline.arrivals}
     soon = timeline.departures.between(run[0].at, run[0].at + AT_ONCE_MS)
     if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
@@ -284,7 +284,7 @@ def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
 
 
 def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
-    """Whether the coordinator counted more members than have left since."""
+    """True if the coordinator counted more members than have left since."""
     last = timeline.of(GenerationStabilized).last(at - 1)
     if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
         return False
@@ -300,7 +300,8 @@ def _member_counts(timeline: Timeline) -> dict[int, int]:
 
 
 def _settled(timeline: Timeline) -> TimeIndex[int]:
-    """When generations were created, or reached all their members where only these tell (kafka-python until 2.0)."""
+    """When generations were created."""
+    # kafka-python before 2.0 logs only that all members have their assignment.
     return TimeIndex((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
 
 
@@ -330,12 +331,12 @@ def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
 
 
 def _kept_running(timeline: Timeline, away: Absence) -> bool:
-    """Whether its own log shows that the process did not stop: it was told that it is no member, and went on."""
+    """True if its own log shows that the process kept running after it learned that it is no member."""
     return away.stop is None and bool(lines_after(timeline, away))
 
 
 def _final_run(run: list[Absence]) -> list[Absence]:
-    """Whoever went long before the others, who then went in a row, was removed; the others were shut down."""
+    # A member that left long before the others, who then left in a row, was removed; the others were shut down.
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
         if gap >= AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
@@ -350,12 +351,12 @@ def _with_members(timeline: Timeline) -> TimeIndex[int]:
 
 
 def _counts_members(rebalance: Rebalance) -> bool:
-    """Only a generation with members is told as stabilized, before 2.4 without their number (`onCompleteJoin`)."""
+    # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
     return any(isinstance(e, GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
 
 
 def _absent_at_end(timeline: Timeline, away: Absence) -> bool:
-    """Whether it did not come back before all had gone."""
+    """True if it did not come back before all had left."""
     if any(
         is_bare_member_id(a.member or "") and a.member in {d.member for d in away.departures} for a in away.arrivals
     ):
@@ -371,7 +372,7 @@ def _absent_at_end(timeline: Timeline, away: Absence) -> bool:
 
 
 def _later(timeline: Timeline, away: Absence) -> bool:
-    """It came back only after others had gone."""
+    """True if it came back only after others had left."""
     back = away.back_at or 0
     if back - away.at <= one_shutdown_ms(timeline):
         return False
@@ -379,7 +380,7 @@ def _later(timeline: Timeline, away: Absence) -> bool:
 
 
 def _first_departures(timeline: Timeline) -> list[Departure]:
-    """The first of each participant; two are enough to know the first of anybody else."""
+    """The first departure of two participants: enough to know the first one of any other participant."""
     found: dict[Participant, Departure] = {}
     for departure in timeline.departures:
         found.setdefault(departure.participant, departure)
@@ -427,7 +428,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
-    """The last list of members before the end; nobody where a coordinator says that the group is empty."""
+    """The last list of members before the end; empty where a coordinator logs an empty group."""
     lists = [g for g in timeline.generations if g.members and 0 < _reached_at(timeline, g) <= last]
     if not lists or is_empty_after(timeline, last):
         return frozenset()
@@ -435,7 +436,7 @@ def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
 
 
 def _joined_later_life(timeline: Timeline, participant: Participant, since: int | None) -> bool:
-    """Whether it belongs to the next life of the group: a process of which nothing is known before somebody came."""
+    """True if it belongs to the group's next life: no line of its process is older than the next arrival."""
     first = timeline.arrivals.of(participant).first(0)
     if since is None or first is None or first.at < since:
         return False
@@ -443,12 +444,12 @@ def _joined_later_life(timeline: Timeline, participant: Participant, since: int 
 
 
 def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
-    """A static member that closed stays a member until its session expires, which the logs may not reach."""
+    # A static member that closed stays a member until its session expires, which may be after the logs end.
     stop = timeline.stops.of(participant).last(last)
     return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
 
 
 def _last_departure_at(timeline: Timeline) -> int | None:
-    """When the last of all members left for good; None where somebody never did."""
+    """When the last member left for good; None while a member remains."""
     departures = [final_departure(timeline, participant) for participant in timeline.members()]
     return max((went.at for went in departures if went is not None), default=0) if all(departures) else None

@@ -1,4 +1,4 @@
-"""The errors that a member logs just before it goes."""
+"""The errors that a member logs just before it leaves."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
+# A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
 _THROWN = (ExceptionLogged, ThreadFailed, ListenerFailed)
-"""A consumer throws on what its rebalance listener threw: poll() fails (ConsumerCoordinator, since 2.4)."""
 _FAILING = (*_THROWN, WorkChanged)
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
@@ -31,7 +31,7 @@ _OF_A_CONNECTION = re.compile(
 
 
 def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
-    """The errors that the member's own log shows just before it closed, nearest first."""
+    """The errors in the member's own log just before it closed, nearest first."""
     if not timeline.shows_any(_FAILING):
         return []
     begin = away.stop.at if away.stop is not None else away.at
@@ -48,7 +48,7 @@ def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
-    """The exceptions of one member: those of others that write to the same file are theirs."""
+    """The exceptions of one member, without those of others that write to the same file."""
     exceptions = timeline.of(*_THROWN).between(begin, end)
     return [e for e in exceptions if participant is None or participant in _throwers_of(timeline, e)]
 
@@ -61,13 +61,14 @@ def exception_name(event: Event) -> str:
 
 
 def is_of_a_connection(event: Event) -> bool:
-    """Whether it is the client that gave up, and no code of the application that failed: no broker could be reached."""
+    """True if the client gave up because it reached no broker; the application's code did not fail."""
+    # KafkaJS stops its consumer when it has retried a request for long enough, whatever the application does.
     by_kafkajs = isinstance(event, ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
     return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
 
 
 def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: int) -> list[Event]:
-    """A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker)."""
+    # A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker).
     if away.participant.kind != "client" or not timeline.of(WorkChanged):
         return []
     failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
@@ -75,10 +76,7 @@ def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: in
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
-    """Errors in a file that several consumers share, where no line of the layout names a thread.
-
-    They are those of the consumer that closes at that moment, provided that no other of the file does.
-    """
+    """Exceptions in a file of several consumers, without a thread name, as the only one of them that left closed."""
     since = begin - HEARTBEAT_MS
     exceptions = timeline.of(ExceptionLogged).between(since, until)
     exceptions = [e for e in exceptions if e.speaker.thread is None and e.speaker.client_id is None]
@@ -99,7 +97,7 @@ def _is_only_departure(
 
 
 def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
-    """Whose exception it may be: the member that it names or on whose thread it was logged, else the only one there."""
+    """The members that may have thrown it: by client id or thread, else the only member at that place."""
     neighbors = timeline.participants.at_place(event)
     neighbors = [a for a in neighbors if event.speaker.file in a.files] or neighbors
     if neighbors and neighbors[0].kind != "client":
@@ -113,7 +111,7 @@ def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
 
 
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
-    """Who writes its consumer's lines on a thread; nobody of this group where it is another consumer's."""
+    """The participants that log on each thread; none of this group on another consumer's thread."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)
     for event in timeline.own.by_clients:
         speaker = event.speaker
@@ -126,7 +124,7 @@ def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], froze
 
 
 def _stream_threads(timeline: Timeline, away: Absence) -> set[str]:
-    """The stream threads that went, as far as their members' names tell."""
+    """The stream threads that left, as far as member names show them."""
     clients = (timeline.participants.client_of(d.member) for d in away.departures if d.member)
     return {thread for client in clients if client and (thread := streams_thread(client))}
 

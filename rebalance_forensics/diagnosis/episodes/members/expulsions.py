@@ -1,8 +1,8 @@
-"""Members that several processes lost at one heartbeat though each was running, by their own logs alone.
+"""Members of several processes that were removed at one heartbeat while running, shown by their own logs alone.
 
-A coordinator evicts members one by one, each when its own session is over. Processes that stood still wake up at
-different times, and give up a coordinator that they have not heard from for a session (AbstractCoordinator). One
-request of an administrator removes members all at once, and each hears of it at its next heartbeat (KIP-345).
+A coordinator evicts members one by one, each when its own session expires. Processes that were paused resume at
+different times and give up a coordinator that they have not heard from for a session (AbstractCoordinator). An
+administrator's request removes all members at once, and each learns of it at its next heartbeat (KIP-345).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
 
 
 def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
-    """Members of several processes that were told within one heartbeat interval that they are unknown."""
+    """Members of several processes that learned within one heartbeat interval that they are unknown."""
     return timeline.cached(_expelled_at_once)
 
 
 def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
-    """Those of them that an absence is one of; none where it is no such absence."""
+    """The group expelled at once that this absence belongs to; empty where there is none."""
     return timeline.cached(_by_their_departures).get(absence.departures[0].id, [])
 
 
@@ -55,17 +55,15 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
 
 
 def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
-    """The answers to the heartbeats of a Java client that say that it is no member."""
+    """The heartbeat responses to a Java client that it is not a member."""
     refusals = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
     return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
 
 
 def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines by which it was expelled between the answer to its JoinGroup and that to its SyncGroup.
-
-    A coordinator removes whoever does not send SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890), be
-    it awake or not. Java's clients log both answers from 2.6.1 on.
-    """
+    """The lines of an expulsion between the answers to its JoinGroup and its SyncGroup."""
+    # A coordinator removes a member that sends no SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890),
+    # running or not. Java clients log both answers from 2.6.1 on.
     if any(d.why != "expelled" for d in absence.departures):
         return ()
     if all(isinstance(e, SyncFailed) for e in absence.departure_lines):
@@ -77,12 +75,9 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
 
 
 def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines that show it is no longer a member, where its log begins with them and goes on.
-
-    A member is told so by the answer to its heartbeat, its JoinGroup or its SyncGroup; one that left by itself when its
-    poll timeout expired learns of it minutes later, by its next commit or as it gives its partitions away. A log of
-    warnings shows only such commits of either.
-    """
+    """The lines that show a lost membership, where the member's log begins with them and goes on."""
+    # The answers to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
+    # minutes later, by its next commit or when it revokes its partitions; a log of warnings shows only such commits.
     if not any(log.detailed for log in timeline.coverage.of(absence.participant)):
         return ()
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
@@ -95,12 +90,12 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
 
 
 def _has_coordinator_log(timeline: Timeline, absence: Absence, interval: int) -> bool:
-    """Whether the coordinator's log is there, which says itself how the member went."""
+    """True if a coordinator's log covers the time: it shows how the member left."""
     return bool(covering(timeline.coverage.brokers, absence.at - interval, absence.at))
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
-    """Whether its log, which would show it, says nothing of a lost coordinator or connection, a stop or a start."""
+    """True if a log that would show it has no lost coordinator, lost connection, stop or start."""
     if absence.start is not None or absence.stop is not None or not expulsion_notices(absence):
         return False
     begin = absence.at - session_timeout_ms(timeline)
@@ -111,5 +106,5 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _of_several_processes(group: Sequence[Absence]) -> bool:
-    """Consumers of one process stand still together."""
+    # Consumers of one process pause together.
     return len({min(away.participant.files, default="") for away in group}) > 1

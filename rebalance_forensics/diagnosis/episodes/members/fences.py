@@ -1,4 +1,4 @@
-"""Members that were fenced, or refused, because another one held their group.instance.id, whoever says so."""
+"""Members fenced or rejected because another member held their group.instance.id, shown by any side."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS
 
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
 FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
+# A fenced member logs these beside the fencing line; alone where its log holds no other.
 _ONCE_MORE = (ExceptionLogged, OffsetCommitFailed)
-"""What a fenced member logs beside the line that says so; alone where its log holds no other."""
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 
 @dataclass(slots=True)
 class Fence:
-    """One instance id that two members used at a time, and the lines that say so."""
+    """One instance id that two members used at the same time, and the lines that show it."""
 
     instance: str | None
-    """None where no line names it: many clients don't."""
+    """None where no line names it, as with many clients."""
     participants: list[Participant]
     events: list[Event] = field(default_factory=list)
     holder_ran: bool = False
-    """Of one that was refused: whether the member that held the id is known to have been running."""
+    """For a rejected newcomer: True if the member that held the id is known to have been running."""
 
     @property
     def name(self) -> str:
-        """What a reader knows it by."""
+        """The instance id, or the names of its members."""
         return self.instance or ", ".join(participant.name for participant in self.participants)
 
     @property
@@ -55,12 +55,12 @@ class Fence:
 
     @property
     def refused(self) -> bool:
-        """Whether the second was turned away while the first lived."""
+        """True if the second member was rejected while the first was running."""
         return all(map(_is_refusal, self.events))
 
     @property
     def both_seen(self) -> bool:
-        """Whether more than the fenced member's word stands behind it: its coordinator's, or the other member's."""
+        """True if the coordinator or the other member shows it as well, not only the fenced member."""
         if self.refused:
             return self.holder_ran
         logged_by_coordinator = any(isinstance(e, StaticMemberFenced) for e in self.events)
@@ -68,19 +68,19 @@ class Fence:
 
     @property
     def once(self) -> bool:
-        """Whether one member was fenced, and none that came back: it is fatal for a member, so each is fenced once."""
+        """True if a single member was fenced: fencing is fatal, so a member that came back would be fenced again."""
         if self.refused or self.perhaps_removed:
             return False
         return len({m for e in self.events if (m := getattr(e, "member", None))}) <= 1
 
     @property
     def perhaps_removed(self) -> bool:
-        """Under KIP-848 only a member that was removed loses its id to another."""
+        """True under KIP-848, where only a member that was removed loses its id to another."""
         return all(isinstance(e, GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
 
 
 def fences(timeline: Timeline) -> list[Fence]:
-    """Every instance id of which one member fenced another, by name."""
+    """Every instance id with a fenced or rejected member, by name."""
     found: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
     lines = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
@@ -103,7 +103,7 @@ def fences(timeline: Timeline) -> list[Fence]:
 
 
 def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
-    """How those that used the id came, returned and went meanwhile."""
+    """The arrivals, returns and departures of the id's members meanwhile."""
     participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
     born = initial_arrivals(timeline)
@@ -113,7 +113,7 @@ def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
 
 
 def _was_closing(timeline: Timeline, event: Event) -> bool:
-    """Whether the member that was fenced had begun to close: its successor only came before it was done."""
+    """True if the fenced member had begun to close: its successor only came before it was done."""
     participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(
         event.member if isinstance(event, StaticMemberFenced) else None
     )
@@ -126,14 +126,14 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
 
 
 def _holder_died(timeline: Timeline, fence: Fence) -> bool:
-    """Under KIP-848 a member that dies holds its id until its session expires: its own successor is refused."""
+    # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
     until = fence.end + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
     departures = timeline.departures.between(fence.begin, until)
     return any(d.why == "session-expired" and d.participant in fence.participants for d in departures)
 
 
 def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
-    """Whether its own log goes on, or its coordinator did not evict it, which hears from it or does not."""
+    """True if the holder's own log continues, or its coordinator did not evict it."""
     refused = {timeline.participants.of_speaker(e) for e in fence.events}
     holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
     if any((timeline.coverage.ends(holder) or 0) > fence.end + HEARTBEAT_MS for holder in holders):
@@ -143,7 +143,7 @@ def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
 
 
 def _is_refusal(event: Event) -> bool:
-    """Whether a newcomer was turned away, be it by the coordinator's word or by its own (UNRELEASED_INSTANCE_ID)."""
+    """True if a newcomer was rejected, by the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
     if isinstance(event, StaticMemberFenced):
         return event.newcomer
     return getattr(event, "error", None) == UNRELEASED
@@ -177,7 +177,7 @@ def _users(timeline: Timeline, instance: str) -> list[Participant]:
 
 
 def _speaker(timeline: Timeline, event: Event) -> Participant | None:
-    """Whoever logs it; an exception that names no client is the only member's at that place, where there is one."""
+    """The member that logged it; for an exception without a client name, the only member at that place."""
     participant = timeline.participants.of_speaker(event)
     if participant is not None or not isinstance(event, ExceptionLogged):
         return participant

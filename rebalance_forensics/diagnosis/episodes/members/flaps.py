@@ -25,7 +25,7 @@ _CYCLES = 2
 
 
 class Flapping(Struct, frozen=True):
-    """Those that left and came back again and again, or, where no id names anybody, took the places of each other."""
+    """Members that left and came back repeatedly, or, `nameless`, took each other's places under generated ids."""
 
     participants: tuple[Participant, ...]
     absences: tuple[Absence, ...]
@@ -63,14 +63,15 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
 
 
 def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
-    """Whether nobody stayed; where the coordinator is heard, its own count decides: others may have no log."""
+    """True if no member stayed."""
+    # Members without a log count as well: where the coordinator has one, its count decides.
     began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
     counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
     return walk.everyone and counted
 
 
 def _nameless(timeline: Timeline) -> Iterator[Flapping]:
-    """Members whose ids name nobody: one leaves, another comes in its place, leaves as well, and so on."""
+    """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
     for restart in restarts(timeline):
         came_after = all(a.participant is not restart.by and a.at > restart.away.at for a in restart.arrivals)
@@ -89,10 +90,8 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
 
 
 def _waves(timeline: Timeline) -> Iterator[Flapping]:
-    """Members whose ids name nobody: as many come as went the last time, go together, and others stay throughout.
-
-    A process that makes a consumer for each job or request names every one anew, too.
-    """
+    """Members with generated ids that join and leave together, the same number each time, while others stay."""
+    # A process that makes a consumer for each job or request also names each of them anew.
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
     born = initial_arrivals(timeline)
     came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(timeline, a)]
@@ -117,13 +116,13 @@ def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
 
 
 def _others_stayed(timeline: Timeline, since: int) -> bool:
-    """Whether anybody was in before the first of them came and never went."""
+    """True if a member joined before the first of them and never left."""
     stayed = (a for a in timeline.members() if not timeline.departures.of(a))
     return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
 def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
-    """The arrival before the first departure belongs to the flapping unless it was the group's own start."""
+    """The arrival before the first departure, unless it belongs to the group's own start."""
     first = min(w.at for w in aways)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
     participants = {w.participant for w in aways}

@@ -16,16 +16,17 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 OWN_LINES = 4
-"""So many lines of a member's own log are quoted at most."""
+"""The most lines of a member's own log that are quoted."""
 
 
 def losses(timeline: Timeline) -> list[Absence]:
-    """Every absence of a member that said nothing of leaving."""
+    """Every absence of a member that left without a LeaveGroup or a logged close."""
     return absences(timeline, UNANNOUNCED)
 
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
-    """When it fell silent, as far as its lines tell; its last word may be hours older than a session."""
+    """When it fell silent, as far as its lines show; at most a session before its loss."""
+    # An idle member's last line may be hours old.
     first, earliest = absence.first_line_at, absence.at - session_timeout_ms(timeline)
     for event in own:
         if event.at is not None and (first is None or event.at < first):
@@ -34,7 +35,7 @@ def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> 
 
 
 def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The last that its own log shows before a start, a shutdown or its end."""
+    """The last line of its own log before a start, a shutdown or its end."""
     lines = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
     if lines or not absence.participant.has_log:
         return tuple(lines)
@@ -43,21 +44,21 @@ def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 
 def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The first that its own log shows after the group lost it."""
+    """The first lines of its own log after the group lost it."""
     if not absence.participant.has_log or absence.start is not None:
         return ()
     return tuple(islice(timeline.events_from(absence.participant, Event).onwards(absence.at + 1), OWN_LINES))
 
 
 def is_static(timeline: Timeline, absence: Absence) -> bool:
-    """Whether it is a static member, by its instance id or by the coordinator's count."""
+    """True for a static member, by its instance id or by the coordinator's count."""
     if absence.participant.instance_ids:
         return True
     return not absence.participant.has_log and _all_static(timeline, absence.at)
 
 
 def _all_static(timeline: Timeline, at: int) -> bool:
-    """From 2.7 on a coordinator counts the static members of each generation; logs may begin after it named them."""
+    # From 2.7 on a coordinator counts each generation's static members; logs may begin after it named them.
     counts = timeline.cached(_counted)
     nearest = counts.last(at) or counts.first(at)
     return nearest is not None and nearest.static_count == nearest.member_count
@@ -69,15 +70,13 @@ def _counted(timeline: Timeline) -> TimeIndex[AssignmentReceived]:
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
-    """A consumer that logs no close, and whose log ends, or breaks off until its process starts anew."""
+    """True for a consumer that logs no close and whose log ends, or stops until its process restarts."""
     return absence.stop is None and absence.vanished and closes_unlogged(timeline, absence.participant)
 
 
 def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
-    """Whether nothing but the end of its log, and a list without it, tells how it went, though the others' logs go on.
-
-    Log4j 2 shuts down in a hook of its own, while another closes the consumer: what that one logs is lost.
-    """
+    """True if only the end of its log and a list without it show that it left, though the other logs go on."""
+    # Log4j 2 shuts down in its own hook while another hook closes the consumer: the lines of the close are lost.
     if not absence.vanished or absence.start is not None or absence.stop is not None or absence.back_at is not None:
         return False
     end = timeline.coverage.ends(absence.participant)
@@ -87,17 +86,15 @@ def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
 
 
 def restart_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
-    """Whether its log shows a new process and neither a close nor an expiry: the closing lines may be lost as well."""
+    """True if its log shows a new process and neither a close nor an expiry: the closing lines may be lost."""
     if not absence.vanished or absence.start is None or absence.stop is not None:
         return False
     return not timeline.has_coordinator_log and may_lose_closing_lines(timeline, absence.participant)
 
 
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
-    """Whether its log may have been collected before the group lost it: it ends long before, and so does a survivor's.
-
-    Who dies is missed a session later; its own last line may be older, as a member that has nothing to say is silent.
-    """
+    """True if its log may have been collected before the group lost it: it ends long before, as a survivor's does."""
+    # A dead member is missed one session later. Its last line may be older still: an idle member logs nothing.
     end = timeline.coverage.ends(absence.participant)
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False

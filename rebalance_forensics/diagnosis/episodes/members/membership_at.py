@@ -1,4 +1,4 @@
-"""Who was in the group at a time: without members, nobody notices what the coordinator does."""
+"""Membership at a time: without members, nobody notices a coordinator's move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
-    """Those of the times at which any member was in the group and its process was not closing."""
+    """The times at which the group had a member whose process was not closing."""
     asked = [(at, 2, False, "") for at in sorted(set(times))]
     if not asked:
         return set()
@@ -42,7 +42,7 @@ def _generations(timeline: Timeline) -> Iterator[tuple[int, int, bool, str]]:
 
 
 def _is_closed(timeline: Timeline, member: str, at: int) -> bool:
-    """A Streams instance or a static member that closed stays a member until its session expires."""
+    # A Streams instance or a static member that closed stays a member until its session expires.
     participant = timeline.participants.of_member(member)
     stop = timeline.stops.of(participant).last(at + ROUND_TRIP_MS)
     start = timeline.starts.of(participant).last(at)

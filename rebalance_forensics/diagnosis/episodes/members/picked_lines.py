@@ -1,4 +1,4 @@
-"""What a line must say where somebody picked the lines: members that none of them shows may have been in the group."""
+"""Evidence of membership in an excerpt, where members that no line shows may have been in the group."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 FIRST_EPOCH = 2
-"""The group epoch that a group of the newer protocols starts with, from 4.3 on; before that it is 1."""
+"""The first group epoch of the newer protocols from 4.3 on; before, it is 1."""
 
 
 def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
-    """Whether a line says that the group was empty when somebody came."""
+    """True if a line shows that the group was empty when a member joined."""
     if timeline.of(GroupEmptied).last(until) is not None:
         return True
     since = begin - AT_ONCE_MS
@@ -40,7 +40,7 @@ def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
 
 
 def states_full_membership(timeline: Timeline, begin: int, until: int, departed: int) -> bool:
-    """Whether a line says that so many were all members: that nobody is left, or how many there were."""
+    """True if a line shows that these were all members: an empty group afterwards, or a count before."""
     if timeline.of(GroupEmptied).any_between(begin, until):
         return True
     counted = timeline.of(GenerationStabilized).last(begin)
@@ -48,9 +48,7 @@ def states_full_membership(timeline: Timeline, begin: int, until: int, departed:
 
 
 def joins_stable_group(timeline: Timeline, at: int) -> bool:
-    """Whether the coordinator gives a newcomer an id while the group is in a state that only members bring about.
-
-    GroupCoordinator names the group's true state there (KIP-394).
-    """
+    """True if the coordinator gives a newcomer an id in a group state that needs members."""
+    # GroupCoordinator logs the group's true state there (KIP-394).
     issued = timeline.of(MemberIdIssued).first(at - AT_ONCE_MS)
     return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

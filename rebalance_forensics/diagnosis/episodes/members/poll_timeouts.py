@@ -23,20 +23,21 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
+# Two members that leave and return while a third dies may as well have been slow.
 _ENOUGH_FOR_WALK = 3
-"""Two members that leave and return while a third dies may as well have been slow."""
 
 
 Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked", "too-late"]
-"""How a poll timeout shows: a line says so; the same process is back; members went by turns; one fell silent.
+"""The evidence for a poll timeout.
 
-`blocked`: one fell silent whose client heartbeats from the loop that handles records; it has no poll timeout.
-`too-late`: one whose client has none either, and which is removed when it rejoins later than a rebalance waits.
+`poll-timeout`: a line reports it. `same-process`: the same process is back. `by-turns`: members left in turn. `silent`:
+a member fell silent. `blocked`: so did one whose client heartbeats from the loop that handles records and has no poll
+timer. `too-late`: a client without a poll timer was removed because it rejoined later than a rebalance waits.
 """
 
 
 class PollTimeouts(Struct, frozen=True):
-    """Absences, one soon after another, that poll timeouts explain or may explain."""
+    """Absences close in time that poll timeouts explain or may explain."""
 
     absences: tuple[Absence, ...]
     shown: Shown
@@ -45,7 +46,7 @@ class PollTimeouts(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """The lines of the absences; those in which a client names its poll timeout come first."""
+        """The lines of the absences; lines in which a client names its poll timeout come first."""
         expiries = [
             e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
         ]
@@ -53,12 +54,12 @@ class PollTimeouts(Struct, frozen=True):
 
     @property
     def away_ms(self) -> int:
-        """The longest that one of them took to come back; 0 where none did."""
+        """The longest absence until the return; 0 where no member came back."""
         return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
 
 
 def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
-    """Whoever's poll timeout expired, by its own log or by the reason its LeaveGroup carried, or may have expired."""
+    """Poll timeouts by the member's own log or the reason in its LeaveGroup, and absences that may be poll timeouts."""
     silent = [
         a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
     ]
@@ -84,7 +85,7 @@ def _silenced(timeline: Timeline, absence: Absence) -> Shown:
 
 
 def _left_and_came_back(timeline: Timeline, away: Absence) -> bool:
-    """An old broker names no reason: a client that leaves and rejoins by itself was most likely slow."""
+    # An old broker gives no reason: a client that leaves and rejoins by itself was most likely slow.
     by_itself = not away.participant.has_log or (away.start is None and away.stop is None)
     return (
         by_itself
@@ -95,10 +96,8 @@ def _left_and_came_back(timeline: Timeline, away: Absence) -> bool:
 
 
 def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
-    """Whether max.poll.interval.ms, as it is set or at the shortest, had passed since the member joined, which polls.
-
-    Who had left before joined after that, whether a line tells so or not.
-    """
+    """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined."""
+    # Joining takes a poll(). A member that had left before joined again after that, logged or not.
     allowed = _limit_ms(timeline, [away]) or NEXT_HEARTBEAT_MS
     before = (
         timeline.arrivals.of(away.participant).last(away.at - 1),
@@ -108,14 +107,14 @@ def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
-    """max.poll.interval.ms of these members; a Connect worker's rebalance timeout is another setting."""
+    """The members' max.poll.interval.ms; a Connect worker's rebalance timeout is another setting."""
     return shown_poll_ms(
         timeline, [e for away in group if away.participant.kind != "worker" for e in away.departure_lines]
     )
 
 
 def _another_process(timeline: Timeline, away: Absence) -> bool:
-    """Who comes back under another id of its own making was started anew."""
+    # A client makes its own member id when it starts: another id is another process.
     ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
     return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, away)
 
@@ -130,13 +129,14 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
 
 
 def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Participant]:
-    """Who fell silent for good while the others went by turns: no deployment gets round to the dead."""
+    """Members lost for good while the others left in turn."""
+    # A deployment does not reach dead members.
     until = max(a.back_at or a.at for a in group)
     return {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
 
 
 def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
-    """What else happened to a member between two of its poll timeouts: rebalances that it missed, and its returns."""
+    """Other facts of a member between two of its poll timeouts: missed rebalances, and its returns."""
     left: dict[Participant, list[int]] = defaultdict(list)
     for away in group:
         left[away.participant] += [d.at for d in away.departures]

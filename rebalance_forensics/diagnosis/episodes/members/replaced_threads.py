@@ -1,4 +1,8 @@
-"""Stream threads that another one replaced: as a handler says, or as lines and moves show where none does."""
+"""Stream threads that another thread replaced: by a logged handler response, or as lines and moves show.
+
+`handler`: the handler logs REPLACE_THREAD. `successor`: a thread stops and adds another at once, all that 2.8 to 3.0
+log of it. `swapped`: shown by brokers alone.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from rebalance_forensics.timeline.windows import (
 
 
 class ReplacedThreads(Struct, frozen=True):
-    """An instance whose threads were replaced: the lines that show it, and how they do."""
+    """An instance whose threads were replaced, and the lines that show it."""
 
     participant: Participant
     lines: tuple[Event, ...]
@@ -38,17 +42,17 @@ class ReplacedThreads(Struct, frozen=True):
 
     @property
     def times(self) -> TimeIndex[int]:
-        """When threads were replaced."""
+        """The times of the replacements."""
         return TimeIndex([time_of(e) for e in self.lines], at=int)
 
     @property
     def count(self) -> int:
-        """How many were replaced."""
+        """The number of replacements."""
         return sum(not isinstance(e, ThreadRemoved) for e in self.lines)
 
 
 def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
-    """Instances whose handler replaced a thread that died, each once, by what shows it best."""
+    """Each instance whose handler replaced a failed thread, by its best evidence."""
     by_handler: dict[Participant, list[Event]] = {}
     for event in timeline.of(ThreadAdded, ThreadFailed):
         participant = timeline.participants.of_speaker(event)
@@ -69,7 +73,7 @@ def replaced_threads(timeline: Timeline) -> Iterator[ReplacedThreads]:
 
 
 def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact]:
-    """How the threads that died went, and those in their place came."""
+    """The departures of the failed threads and the arrivals of their replacements."""
     times, participant = replaced.times, replaced.participant
     moves = timeline.moves(times[0] - PROCESS_START_MS, times[-1] + PROCESS_START_MS, participant)
     born = initial_arrivals(timeline)
@@ -79,28 +83,28 @@ def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact
 
 
 def rebalances_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Rebalance]:
-    """The rebalances that begin as a thread that an exception ended shuts down, a back-off later (ksqlDB)."""
+    """The rebalances that begin as a failed thread shuts down, after a back-off (ksqlDB)."""
     failed = {e.thread or e.speaker.thread for e in replaced.lines if isinstance(e, ThreadFailed)} - {None}
     ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
     return [r for r in timeline.rebalances if any(at <= r.started_at <= at + PROCESS_START_MS for at in ended)]
 
 
 def lines_of_threads(timeline: Timeline, replaced: ReplacedThreads, moves: Sequence[Fact]) -> list[Event]:
-    """What was thrown first, the lines about the threads, what else was thrown, and how threads went and came."""
+    """The first exceptions, the lines about the threads, further exceptions, and the threads' moves."""
     errors = _thrown_before(timeline, replaced)
     effects = [e for move in moves for e in getattr(move, "events", [])[:2]]
     return [*errors[:3], *replaced.lines, *errors[3:], *effects]
 
 
 def killed_by(timeline: Timeline, replaced: ReplacedThreads) -> str | None:
-    """The exception that the threads died of; None where no line names it, or not always the same."""
+    """The exception that ended the threads; None where no line names it, or where they differ."""
     thrown = (*replaced.lines, *_thrown_before(timeline, replaced))
     names = {getattr(event, "exception", None) for event in thrown} - {None}
     return names.pop() if len(names) == 1 else None
 
 
 def _replaced_in_place(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """A thread is told to stop and adds its successor at once: all that 2.8 to 3.0 write of REPLACE_THREAD."""
+    """Threads that stopped and added a successor at once: all that 2.8 to 3.0 log of REPLACE_THREAD."""
     found: dict[Participant, list[Event]] = {}
     for added in timeline.of(ThreadAdded):
         participant = timeline.participants.of_speaker(added)
@@ -115,7 +119,7 @@ def _replaced_in_place(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 
 def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """From brokers alone: a thread goes while another of its process joins, more than once or while others stay."""
+    """From brokers alone: a thread leaves while another of its process joins, repeatedly or while others stay."""
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
         return found
@@ -137,7 +141,7 @@ def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 
 def _has_grown(timeline: Timeline, participant: Participant) -> bool:
-    """Some successor has a number that had not gone before; slow threads come back under those they had."""
+    """True if a successor has a new thread number; slow threads come back under their old ones."""
     born, departures = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
         a.id not in born
@@ -162,7 +166,8 @@ def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
 
 
 def _replaces_only(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
-    """Another thread comes for it while the process lives on; of a process that restarts all go before any comes."""
+    """True if another thread joins for this one while the process keeps running."""
+    # When a process restarts, all its threads leave before any joins.
     if not _other_thread(timeline, heir, departure):
         return False
     departures = timeline.departures.of(departure.participant)
@@ -184,7 +189,7 @@ def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
 
 
 def _expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:
-    """The expiries, a whole session later, of threads that ended in these events: they sent no LeaveGroup."""
+    """The expiries, a session later, of threads that ended in these events without a LeaveGroup."""
     ended: dict[str, int] = {}
     for event in events:
         name = getattr(event, "thread", None) or event.speaker.thread
@@ -202,7 +207,7 @@ def _is_logged(event: Event) -> bool:
 
 
 def _thrown_before(timeline: Timeline, replaced: ReplacedThreads) -> list[Event]:
-    """What was thrown just before threads were replaced."""
+    """The exceptions just before threads were replaced."""
     times = replaced.times
     thrown = thrown_by(timeline, replaced.participant, times[0] - PROCESS_START_MS, times[-1] + ROUND_TRIP_MS)
     return [e for e in thrown if times.any_between(time_of(e) - ROUND_TRIP_MS, time_of(e) + PROCESS_START_MS)]

@@ -1,4 +1,4 @@
-"""Members whose place others took under new names, as a deployment does whose processes are named anew."""
+"""Members whose places others took under new names, as in a deployment that renames its processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 
 def replacements(timeline: Timeline) -> list[Restart]:
-    """Each member that went for good with the newcomer nearest in time, whether that one came before or after."""
+    """Each member that left for good with the newcomer nearest in time, before or after."""
     return timeline.cached(_replacements)
 
 
@@ -46,7 +46,8 @@ def _replacements(timeline: Timeline) -> list[Restart]:
 
 
 def _alternating_pairs(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
-    """One comes and one goes, and again, however long each takes: a pod is ready before the next old one is stopped."""
+    """Pairs of a departure and an arrival that alternate, at any pace."""
+    # A new pod is ready before the next old one is stopped.
     first = {a.participant: a for a in reversed(arrivals)}
     moves: list[Absence | Arrival] = [*absences, *first.values()]
     found: dict[int, Arrival] = {}
@@ -71,7 +72,7 @@ def _unreturned(timeline: Timeline, restarted: set[int]) -> list[Absence]:
 
 
 def _may_succeed(timeline: Timeline, newcomer: Arrival, former: Participant, at: int) -> bool:
-    """Another one of the same deployment that came later than the one that goes did itself, and is still in."""
+    """True if the newcomer is of the same deployment, joined after the former member did, and is still a member."""
     own = timeline.arrivals.of(former).first(0)
     if newcomer.participant is former or (own is not None and own.at >= newcomer.at):
         return False
@@ -83,7 +84,7 @@ def _may_succeed(timeline: Timeline, newcomer: Arrival, former: Participant, at:
 
 @lru_cache(maxsize=4096)
 def _deployment_of(name: str) -> str | None:
-    """The word a name begins with, as all names of one deployment do; generated ids tell none."""
+    """The leading word that all names of one deployment share; None for generated ids."""
     word = _DEPLOYMENT.match(name)
     if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_BETWEEN.split(name, 1)[0]):
         return None

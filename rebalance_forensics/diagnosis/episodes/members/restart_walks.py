@@ -24,12 +24,16 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
+# Two members that leave in turn may be a deployment or a flap; two that expire, a deployment or two crashes.
 _ENOUGH_FOR_WALK = 3
-"""Of two members that go by turns nobody can tell a deployment from a flap, of two that expire, from two crashes."""
 
 
 class RestartWalk(Struct, frozen=True):
-    """Restarts one after another: of whom, whether of everybody, under new names; `cut`: the logs show only a part."""
+    """Restarts one after another.
+
+    `everyone`: all members restarted. `new_names`: newcomers took their places. `cut`: the logs show only a part of the
+    walk.
+    """
 
     restarts: tuple[Restart, ...]
     participants: tuple[Participant, ...]
@@ -39,36 +43,34 @@ class RestartWalk(Struct, frozen=True):
 
     @property
     def lines(self) -> list[Event]:
-        """How each went, and the first line of its return."""
+        """The lines of each departure, and the first line of each return."""
         return [e for r in self.restarts for e in (*r.away.events, *(e for a in r.arrivals[:1] for e in a.events[:1]))]
 
     @property
     def longest_down_ms(self) -> int:
-        """The longest that one of them took."""
+        """The longest restart."""
         return max(0, *(r.up_at - r.away.at for r in self.restarts))
 
     @property
     def took_ms(self) -> int:
-        """From the first that went to the last that was up; new processes may be up before the old ones go."""
+        """From the first departure to the last return; new processes may be up before the old ones leave."""
         times = [t for r in self.restarts for t in (r.away.at, r.up_at)]
         return max(times) - (min(times) if self.new_names else self.restarts[0].away.at)
 
     @property
     def mostly_expired(self) -> bool:
-        """Whether expired sessions alone tell of most of it: a member that was paused or cut off does the same."""
+        """True if only expired sessions show most restarts: a paused or disconnected member looks the same."""
         return 2 * sum(_expired_without_client_log(r.away) for r in self.restarts) > len(self.restarts)
 
     @property
     def mostly_listed(self) -> bool:
-        """Whether only the leader's lists of members tell who left and came back in at least half of the restarts."""
+        """True if at least half of the restarts show only in the leader's lists of members."""
         return 2 * sum(_is_only_listed(r) for r in self.restarts) >= len(self.restarts)
 
 
 def restart_walks(timeline: Timeline) -> list[RestartWalk]:
-    """Restarts that walk over at least two members and most of the group.
-
-    A static member that is back in time costs no rebalance: those walk by themselves (static_returns).
-    """
+    """Restarts that walk over at least two members and most of the group."""
+    # A static member that is back in time costs no rebalance: its walks are in static_returns.
     return timeline.cached_as("restart walks", lambda: list(_restart_walks(timeline)))
 
 
@@ -101,7 +103,7 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
 
 
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
-    """How many members the group had before."""
+    """The size of the group before."""
     replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
     at = group[0].away.at - 1 if before is None else before
     members, (went, came) = timeline.cached(_every_member), timeline.cached(_times_away)
@@ -115,10 +117,8 @@ def _every_member(timeline: Timeline) -> frozenset[Participant]:
 
 
 def _times_away(timeline: Timeline) -> tuple[list[int], list[int]]:
-    """When a member left, and when one that had left was back, of all members: a storm walks over them again and again.
-
-    Between the two it is gone.
-    """
+    """When members left and when they were back, in order."""
+    # Computed once: a storm walks over all members again and again.
     went: list[int] = []
     came: list[int] = []
     for member in timeline.members():
@@ -134,13 +134,14 @@ def _times_away(timeline: Timeline) -> tuple[list[int], list[int]]:
 
 
 def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
-    """Whether it had left before, and was not back; of an instance that a thread left, others may be in."""
+    """True if it had left before and was not back; an instance that lost one thread may have others."""
     left, came = timeline.departures.of(participant).last(at), timeline.arrivals.of(participant).last(at)
     return participant.kind != "instance" and left is not None and (came is None or came.at <= left.at)
 
 
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
-    """Newcomers take the places of nearly all members by turns: whoever scales, keeps most of them."""
+    """Newcomers that take the places of nearly all members in turn."""
+    # Scaling keeps most members.
     clean = [r for r in replacements(timeline) if not exception_before(timeline, r.away)]
     for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
         group = _without_the_killed(timeline, walk)
@@ -158,7 +159,7 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
 
 
 def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
-    """Whether the logs begin or end within a step of the walk, so that more of it may lie before or behind."""
+    """True if the logs begin or end within a step of the walk, so that more of it may lie outside."""
     steps = sorted(at for r in group for at in (r.away.at, r.up_at))
     stride = max(later - earlier for earlier, later in pairwise(steps))
     begin = timeline.coverage.begin
@@ -166,7 +167,8 @@ def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
 
 
 def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
-    """A Streams instance that closes sends no LeaveGroup: each expires once and is back before the next one goes."""
+    """Members that each expire once and are back before the next one leaves."""
+    # A Streams instance sends no LeaveGroup on close.
     silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
     back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
     for group in walks([*clean, *back], lambda r: r.away.at, lambda r: r.by):
@@ -185,10 +187,8 @@ def _expired_without_client_log(absence: Absence) -> bool:
 
 
 def _was_killed(timeline: Timeline, absence: Absence) -> bool:
-    """Its log breaks off without a shutdown: a deployment lets processes close.
-
-    One that kills them gets round to everybody all the same.
-    """
+    """True if its log stops without a shutdown."""
+    # A deployment lets processes close; one that kills them reaches every member all the same.
     participant = absence.participant
     silent = all(d.why == "session-expired" for d in absence.departures)
     if _fell_silent(absence) and not silent:
@@ -197,7 +197,8 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
-    """Where a deployment is seen to let processes close, one whose own log does not show it died by itself."""
+    """The walk without members that died by themselves."""
+    # Where the deployment lets processes close, a log without a shutdown is a death.
     if not any(r.away.stop is not None for r in walk):
         return walk
     return [r for r in walk if not (_was_killed(timeline, r.away) and _would_show_its_close(timeline, r.away))]
@@ -221,7 +222,7 @@ def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _bounces(run: list[Restart]) -> list[list[Restart]]:
-    """Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice."""
+    # Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice.
     half = len(run) // 2
     first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
     twice = half >= _ENOUGH_FOR_WALK and len(run) % 2 == 0 and first == second and len(first) == half
@@ -229,7 +230,7 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
 
 
 def _from_its_first_step(group: list[Restart]) -> list[Restart]:
-    """Without those who were lost before it began: a deployment gets round to them with everybody else."""
+    """The walk without members lost before it began: a deployment reaches those with all others."""
     visits = Counter(r.by for r in group)
     for place, restart in enumerate(group):
         if visits[restart.by] == 1 or restart.away.stop is not None or not _fell_silent(restart.away):
@@ -243,7 +244,7 @@ def _fell_silent(absence: Absence) -> bool:
 
 
 def _replaced(group: list[Restart]) -> list[Participant]:
-    """Those who were there before the first of these restarts; whoever only came by one is nobody new."""
+    """The members from before the first restart, without those that only arrived by a restart."""
     found: dict[Participant, None] = {}
     came: set[Participant] = set()
     for restart in group:
@@ -254,7 +255,7 @@ def _replaced(group: list[Restart]) -> list[Participant]:
 
 
 def _all_at_once(group: list[Restart]) -> bool:
-    """All went at once, before anybody was up again or when all were: that is no walk over the members."""
+    """True if all left at once, before any was up again or after all were: no walk over the members."""
     down, up = [r.away.at for r in group], [r.up_at for r in group]
     apart = max(down) < min(up) or max(up) < min(down)
     return apart and max(down) - min(down) <= AT_ONCE_MS

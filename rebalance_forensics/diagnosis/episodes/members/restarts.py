@@ -1,4 +1,8 @@
-"""Restarts: a member went down and came up again, or a newcomer without a name took its place."""
+"""Restarts: a member went down and came back, or a newcomer took its place.
+
+A newcomer with a generated name, or with the client id of the same Connect task, is the successor of the member that it
+follows.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, 
 
 @dataclass(slots=True, eq=False)
 class Restart:
-    """One participant went down and came up again, or an anonymous newcomer took its place."""
+    """One participant that went down, and its own return or the newcomer in its place."""
 
     away: Absence
     by: Participant
@@ -32,36 +36,32 @@ class Restart:
 
 
 def restarts(timeline: Timeline) -> list[Restart]:
-    """Every restart of a member: a close or a clean stop and a return; also an expiry with a new process."""
+    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
     return timeline.cached(_restarts)
 
 
 def same_process(timeline: Timeline, away: Absence) -> bool:
-    """A client makes its KIP-848 member id when it starts and keeps it: who comes back under it was not restarted.
-
-    Nor was a Java consumer whose log goes on without its configuration, which each new one prints (AbstractConfig).
-    """
+    """True if the member came back from the same process."""
+    # A client makes its KIP-848 member id when it starts and keeps it. A Java consumer prints its configuration when it
+    # is made (AbstractConfig), so a log that goes on without it is of the same process.
     left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
     return any(a.member in left for a in away.arrivals) or _is_made_once(timeline, away)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
-    """Whether a newcomer was gone again before the one went whose place it might have taken."""
+    """True if the newcomer had left again before the member left whose place it might have taken."""
     return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - AT_ONCE_MS)
 
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """Newcomers that took the place of a member that fell silent, by the identity of its absence.
-
-    They have no name, or that of its Connect task.
-    """
+    """Newcomers with a generated name, or that of the same Connect task, by the identity of the absence they end."""
     silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
     nameless = {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
     return nameless | _moved_tasks(timeline)
 
 
 def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """The consumer of the same task on another worker, by the identity of the absence of the lost one."""
+    """The Connect task's new consumer on another worker, by the identity of the lost consumer's absence."""
     found = {}
     for away in losses(timeline):
         tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
@@ -112,12 +112,12 @@ def _restarts(timeline: Timeline) -> list[Restart]:
 
 
 def _silence_ms(timeline: Timeline) -> int:
-    """How long one that expired may have been dead: nothing takes the place of a process that still lives."""
+    # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
     return session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
 
 
 def _is_made_once(timeline: Timeline, away: Absence) -> bool:
-    """Whether its log shows how it started, and reaches to its return without a second start."""
+    """True if its log shows its start, and reaches to its return without a second start."""
     who = away.participant
     if timeline.coverage.is_excerpt or who.kind != "client" or away.back_at is None or ended_with_its_process(away):
         return False
@@ -135,7 +135,7 @@ def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
 
 
 def _went_down(timeline: Timeline, absence: Absence) -> bool:
-    """Whether its process ended rather than stood still: it was started anew, or never used its old id again."""
+    """True if its process ended rather than paused: it was restarted, or never used its old id again."""
     if absence.stop is not None and not is_static(timeline, absence):
         return False
     if absence.participant.has_log:
@@ -149,7 +149,7 @@ def _is_back(away: Absence) -> bool:
 
 
 def _may_follow(participant: Participant) -> bool:
-    """Whether it may be the next life of another: one with a log of its own would have told."""
+    """True if it may be another member's next life: a log of its own would show its former one."""
     return not participant.has_log or participant.has_one_process
 
 

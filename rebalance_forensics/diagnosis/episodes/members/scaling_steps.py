@@ -1,4 +1,4 @@
-"""Members that were added or removed for good: steps of a scaling."""
+"""Members that were added or removed for good, by steps of a scaling."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, PRO
 
 
 def removals(timeline: Timeline) -> list[list[Absence]]:
-    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling.
-
-    Those whose places newcomers took are told apart from the others: they may have been restarted under another name.
-    """
+    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
+    # Members whose places newcomers took are steps of their own: they may have been restarted under another name.
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
     replaced = {id(r.away) for r in restarts(timeline)}
     left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
@@ -33,7 +31,7 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
 
 
 def unlogged_removals(timeline: Timeline) -> list[Absence]:
-    """Members that may have closed without a line: Streams instances whose log is missing, consumers before 2.1."""
+    """Members that may have closed without a line: Streams instances without a log, consumers before 2.1."""
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
     unlogged = (
         a
@@ -46,14 +44,14 @@ def unlogged_removals(timeline: Timeline) -> list[Absence]:
 
 
 def additions(timeline: Timeline) -> list[list[Arrival]]:
-    """Members never seen before that came while others were in, by steps of the scaling."""
+    """New members that joined while others were in the group, by steps of the scaling."""
     born = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in born and (a.first or _is_added_thread(timeline, a)))
     return runs(new, lambda a: a.at, ONE_SCALING_MS)
 
 
 def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
-    """One more member of an instance that has been in for a while and of which none has ever gone (KIP-663)."""
+    # A thread added to a running instance (KIP-663): one more member of an instance that never lost any.
     if arrival.participant.kind != "instance" or arrival.after is not None:
         return False
     if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - AT_ONCE_MS):

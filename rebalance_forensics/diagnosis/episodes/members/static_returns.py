@@ -19,11 +19,11 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS
 
 RETURNS = (StaticReturn, JoinSucceeded)
-"""What may tell of a return."""
+"""Evidence of a return."""
 
 
 class Return(Struct, frozen=True):
-    """One static member that came back, and the fact it is known by."""
+    """One static member that came back, and the fact that records it."""
 
     participant: Participant
     at: int
@@ -32,7 +32,7 @@ class Return(Struct, frozen=True):
 
 
 def static_returns(timeline: Timeline) -> list[list[Return]]:
-    """Static members replaced by themselves, as the coordinator says or a rejoin of the same generation shows."""
+    """Static members replaced by themselves, shown by the coordinator or by a rejoin of the same generation."""
     fenced = {
         e.instance_id or e.speaker.instance_id
         for e in timeline.of(StaticMemberFenced, InstanceFenced)
@@ -47,7 +47,7 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
 
 
 def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
-    """How each of them was answered: with the generation that the group already had."""
+    """The answer to each member's JoinGroup, with the generation that the group already had."""
     found: list[Event] = []
     for each in group:
         joined = timeline.events_from(each.participant, JoinSucceeded)
@@ -57,29 +57,27 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
 
 
 def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
-    """Whether no log shows that the processes had stopped whose places they took; these may still run (KIP-345).
-
-    A coordinator that is heard for a session more would show them fenced, or back in their places.
-    """
+    """True if no log shows that the processes had stopped whose places these members took (KIP-345)."""
+    # A coordinator whose log goes on for a session would show them fenced, or back in their places.
     heard_on = timeline.coverage.end - group[-1].at >= session_timeout_ms(timeline)
     return not (timeline.has_coordinator_log and heard_on) and not any(_has_former_process(timeline, r) for r in group)
 
 
 def _has_former_process(timeline: Timeline, returned: Return) -> bool:
-    """Whether its log has more than this life, or tells that it stopped."""
+    """True if its log has an earlier process."""
     start = timeline.starts.of(returned.participant).last(returned.at)
     began = returned.at if start is None else start.at
     return timeline.events_from(returned.participant, Event).last(began - 1) is not None
 
 
 def _is_logged(logged: TimeIndex[Return], rejoin: Return) -> bool:
-    """Whether the coordinator tells the return that the member tells: nobody comes back twice so soon."""
+    """True if the coordinator logs the return that the member shows: no member comes back twice so soon."""
     near = logged.between(rejoin.at - ONE_REBALANCE_MS + 1, rejoin.at + ONE_REBALANCE_MS - 1)
     return any(other.participant is rejoin.participant for other in near)
 
 
 def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
-    """What belongs to these returns: the facts they are known by, and how those members went and joined again."""
+    """The facts that record these returns, and the members' departures and arrivals meanwhile."""
     participants = {r.participant for r in group}
     begin, end = min(r.at for r in group) - ONE_REBALANCE_MS, max(r.at for r in group) + NEXT_HEARTBEAT_MS
     came = [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and not a.first]
@@ -89,7 +87,7 @@ def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact,
 
 
 def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
-    """A new process of a static member that is answered with the generation the group already had."""
+    """New processes of static members that are answered with the generation that the group already had."""
     reached: dict[int, int] = {}
     for event in timeline.of(JoinSucceeded):
         participant = timeline.participants.of_speaker(event)

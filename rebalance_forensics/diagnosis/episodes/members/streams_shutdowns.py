@@ -1,4 +1,4 @@
-"""Streams applications that stop as a whole: an instance asked for it, or source topics are missing."""
+"""Streams applications that stop as a whole: an instance requested it, or source topics are missing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rebalance_forensics.timeline.windows import (
 )
 
 ENDING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
-"""What may tell that an application stops as a whole."""
+"""Evidence of an application that stops as a whole."""
 
 
 class ShutdownAsked(Struct, frozen=True):
-    """An instance asked all others to stop: its words, the rejoins that pass them on, what it threw before."""
+    """A shutdown request to all instances: its lines, the rejoins that pass it on, the exceptions before."""
 
     lines: tuple[Event, ...]
     asking: tuple[Event, ...]
@@ -36,13 +36,13 @@ class ShutdownAsked(Struct, frozen=True):
 
     @property
     def exception(self) -> str | None:
-        """What was thrown just before."""
+        """The exception just before."""
         names = (getattr(e, "exception", None) or getattr(e, "error", None) for e in (*self.asking, *self.errors))
         return next(filter(None, names), None)
 
 
 def shutdown_asked(timeline: Timeline) -> ShutdownAsked | None:
-    """The instance whose handler asked for it, by its own words or by rejoins that pass the request on."""
+    """The request of an instance's handler, by its own lines or by the rejoins that pass it on."""
     lines: list[Event] = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
     wished = tuple(r for r in timeline.requests if r.why == "shutdown-requested")
     if not lines and not wished:
@@ -57,12 +57,12 @@ def shutdown_asked(timeline: Timeline) -> ShutdownAsked | None:
 
 
 def is_end(event: StreamsStateChanged) -> bool:
-    """Whether an instance goes into error, from which it does not come back."""
+    """True if an instance goes into error, a final state."""
     return event.after in ("PENDING_ERROR", "ERROR")
 
 
 class MissingSourceTopics(Struct, frozen=True):
-    """Source topics whose absence ended the application: who found out, which, and the lines."""
+    """Missing source topics that ended the application, and the lines that report them."""
 
     leader: Participant | None
     topics: tuple[str, ...]
@@ -71,7 +71,7 @@ class MissingSourceTopics(Struct, frozen=True):
 
     @property
     def at(self) -> int:
-        """When it was found."""
+        """The first report."""
         return time_of(self.reports[0])
 
 
@@ -92,7 +92,8 @@ def missing_source_topics(timeline: Timeline) -> MissingSourceTopics | None:
 
 
 def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
-    """What instances said of missing topics before they went into error; topics that appear in time end nothing."""
+    """Reports of missing topics just before instances went into error."""
+    # Topics that appear in time end nothing.
     end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if is_end(e)), 0)
     reports = [
         e
@@ -103,12 +104,12 @@ def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
 
 
 def _is_broker(event: Event) -> bool:
-    """A coordinator of KIP-1071 also misses internal topics, until it is given them."""
+    # A coordinator of KIP-1071 also reports internal topics that are not created yet.
     return event.speaker.role == "broker"
 
 
 def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
-    """What the members did while the application stopped, and the rebalances of it."""
+    """The members' moves and the rebalances while the application stopped."""
     since, until = begin - HEARTBEAT_MS, begin + ONE_SCALING_MS
     facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
     return (*facts, *timeline.rebalances.between(since, until))

@@ -1,4 +1,4 @@
-"""Threads of a Streams process that live on while one of them is away."""
+"""Threads of a Streams process that stay members while one of them is away."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 
 def process_survived(timeline: Timeline, away: Absence) -> bool:
-    """Only some threads fell silent, while others of their process stayed members.
-
-    They came back under their names, or stayed away, as a thread does that ended by an exception.
-    """
+    """True if only some threads fell silent while others of their process stayed members."""
+    # The threads came back under their names, or stayed away as a thread does that an exception ended.
     if away.participant.kind != "instance":
         return False
     departed, back = _threads(away.departures), _threads(away.arrivals)
@@ -36,7 +34,7 @@ def process_survived(timeline: Timeline, away: Absence) -> bool:
 
 
 def removed_by_application(timeline: Timeline, away: Absence) -> list[ThreadRemoved]:
-    """The lines by which KafkaStreams.removeStreamThread (KIP-663) takes threads away; its process stays."""
+    """The lines of KafkaStreams.removeStreamThread (KIP-663) that removed these threads; their process stays."""
     if away.participant.kind != "instance" or away.start is not None:
         return []
     removals = timeline.events_from(away.participant, ThreadRemoved).between(away.at - AT_ONCE_MS, away.at)

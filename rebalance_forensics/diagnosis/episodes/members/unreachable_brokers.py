@@ -1,8 +1,8 @@
-"""Brokers that a member's process failed to reach from its last poll() on: what it did with records waited for them.
+"""Brokers that a member's process failed to reach since its last poll(), so that its record processing waited.
 
-A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms),
-and one that commits or reads waits alike. The clients of its process try that broker again and again meanwhile, those
-with a thread of their own (producers, admin clients) while nobody polls.
+A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms);
+commits and reads wait alike. Meanwhile the clients of its process keep retrying that broker. Producers and admin
+clients have a thread of their own and retry while nobody calls poll().
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Unreachable(Struct, frozen=True):
 
 
 def broker_of(event: NodeDisconnected) -> int | None:
-    """The broker behind the number of a connection; bootstrap addresses have none yet."""
+    """The broker behind a connection's node number; None for a bootstrap address."""
     if event.node is None or event.node < 0:
         return None
     return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
@@ -61,7 +61,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
 
 
 def _failed_by_process(timeline: Timeline) -> dict[Participant, TimeIndex[NodeDisconnected]]:
-    """What every client of a member's process says of connections: consumers, producers, admin clients."""
+    """The connection failures of every client of a member's process: consumers, producers, admin clients."""
     found: dict[Participant, list[NodeDisconnected]] = defaultdict(list)
     for event in timeline.of(NodeDisconnected):
         for participant in _of_its_process(timeline, event):
@@ -70,7 +70,7 @@ def _failed_by_process(timeline: Timeline) -> dict[Participant, TimeIndex[NodeDi
 
 
 def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:
-    """The members in the process of a client; where several write to one log, its name tells whose it is."""
+    """The members in a client's process; in a shared log, the members that its client id belongs to."""
     neighbors = timeline.participants.at_place(event)
     if len(neighbors) < 2:
         return neighbors
@@ -79,16 +79,14 @@ def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Par
 
 
 def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
-    """Whether the broker was lost early enough to take up most of the time, and not just for a reconnect.
-
-    Clients stop trying when the controller has fenced it; what it led has no leader from then on.
-    """
+    """True if the broker was lost early enough to take up most of the poll interval."""
+    # Clients stop retrying once the controller has fenced the broker; its partitions have no leader from then on.
     first, last = time_of(run[0]), time_of(run[-1])
     return first <= polled + limit // 2 and last >= polled - NEXT_HEARTBEAT_MS and last - first > HEARTBEAT_MS
 
 
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachable | None:
-    """The one broker that the processes of all these members failed to reach from their last poll() on."""
+    """The one broker that the processes of all these members failed to reach since their last poll()."""
     by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
     if not by_departure:
         return None

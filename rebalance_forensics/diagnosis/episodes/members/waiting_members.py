@@ -1,4 +1,4 @@
-"""Members that subscribed or asked to join and never were in a generation, and sessions that expired unexplained."""
+"""Members that subscribed or requested to join and never were in a generation, and unexplained session expiries."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 
+# Only a member with an assignment logs these.
 _ASSIGNED = (
     SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified, MemberTransitioned,
     TasksAssigned, WorkerAssigned,
 )  # fmt: skip
-"""What only a member says that has its assignment."""
 _JOINING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
+# An excerpt of one or two lines may just leave out the answer.
 _PICKED_ATTEMPTS = 3
-"""Of one or two picked lines the answer may just have been left out."""
 _SESSION_TIMED_OUT = "session timed out"
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """A member that asked to be let in, and for how long its log continues without it."""
+    """A member that requested to join, and how long its log continues without an assignment."""
 
     participant: Participant
     begin: int
     end: int
     asked: tuple[Event, ...]
     refused: tuple[JoinFailed | SyncFailed, ...] = ()
-    """What it was told instead."""
+    """The errors that it got instead."""
     lost: tuple[Event, ...] = ()
     """The times it gave up its coordinator meanwhile."""
     picked: bool = False
-    """Whether somebody picked these lines, and may have left out the one that let it in."""
+    """True for an excerpt, which may leave out the line that admitted it."""
 
     @property
     def attempts(self) -> int:
-        """How often it asked; a client that logs no attempt was at least refused that often."""
+        """The number of attempts; a client that logs no attempt made at least as many as were rejected."""
         return max(sum(isinstance(e, JoinStarted) for e in self.asked), len(self.refused))
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """How it began, what it was told, and how it ends."""
+        """The first attempts, the errors, and the last attempt."""
         return (*self.asked[:2], *self.refused[:2], *self.lost[:1], *self.asked[-1:])
 
 
 def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
-    """Those that were in no generation while their own logs continue for longer than a request may take."""
+    """Members in no generation while their own logs continue for longer than a request may take."""
     patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
         if not participant.has_log or _was_assigned(timeline, participant) or _had_a_session(timeline, participant):
@@ -94,7 +94,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
 
 
 def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
-    """Whether it ever had an assignment, or others list it; whose SyncGroup fails each time has joined in vain."""
+    """True if it ever had an assignment, or others list it; a join whose SyncGroup failed does not count."""
     if timeline.events_from(participant, *_ASSIGNED):
         return True
     joined = timeline.events_from(participant, JoinSucceeded)
@@ -107,7 +107,7 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
 
 
 def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
-    """The client ids and the member ids of everybody who was in a generation."""
+    """The client ids and member ids of all members of generations."""
     members = [m for g in timeline.generations for m in g.members]
     client_ids = frozenset(m.client_id for m in members if m.client_id)
     return client_ids, frozenset(m.member_id for m in members if m.member_id)
@@ -118,22 +118,20 @@ def _next(times: Iterable[int], after: int, last: int) -> int:
 
 
 def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
-    """Whether it lost a session: who never joined has none to lose."""
+    """True if it lost a session, which only a member has."""
     return any(map(session_is_over, timeline.events_from(participant, CoordinatorLost)))
 
 
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
-    """How long its log shows that it waits: to its end, or to its close."""
+    """How long its log shows that it waits: to the end of the log, or to its close."""
     logs = [log.end for log in timeline.coverage.of(participant) if log.detailed]
     stop = timeline.stops.of(participant).first(begin)
     return min(max(logs, default=begin), stop.at if stop is not None else timeline.last)
 
 
 def expired_sessions(timeline: Timeline) -> dict[tuple[Participant | None, str], list[CoordinatorLost]]:
-    """By member and by where it runs, when its own log says that no heartbeat was answered for a whole session.
-
-    Clients that print no client id (kafka-python) are known by where they run alone.
-    """
+    """The client's own lines that no heartbeat was answered for a whole session, by member and log location."""
+    # Clients that print no client id (kafka-python) are known by their log location alone.
     found: dict[tuple[Participant | None, str], list[CoordinatorLost]] = {}
     for event in timeline.own.of_type(CoordinatorLost):
         if event.speaker.role != "broker" and event.at is not None and _SESSION_TIMED_OUT in (event.cause or ""):

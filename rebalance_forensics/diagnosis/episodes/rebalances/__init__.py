@@ -1,1 +1,1 @@
-"""Rebalances themselves: barriers that stood open, assignments that failed, rejoins that nothing asked for."""
+"""Rebalances themselves: barriers that stood open, assignments that failed, rejoins without a logged reason."""

@@ -1,4 +1,4 @@
-"""What follows where the leader does not assign, assigns too late, or has no topics to assign."""
+"""Effects of a leader that does not assign, assigns too late, or has no topics to assign."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
 
 
 def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Iterable[Participant]) -> tuple[Fact, ...]:
-    """What follows when an assignor throws; where only an exception is logged, the leader may leave as well."""
+    """Facts that follow an assignor's exception; where only the exception is logged, the leader may leave as well."""
     begin, end = time_of(run[0]), time_of(run[-1])
     facts = _effects(timeline, begin, end)
     if any(isinstance(e, ExceptionLogged) for e in run):
@@ -31,9 +31,9 @@ def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Ite
 
 
 def effects_of_waiting(timeline: Timeline, undelivered: Undelivered, *, last: bool) -> tuple[Fact, ...]:
-    """What follows while an assignment does not arrive.
+    """Facts that follow while an assignment is missing.
 
-    Who comes while the others wait in vain does so because of it; the newcomer that began it only if it never got in.
+    Arrivals during the wait belong to it; the newcomer that began the rebalance only where it never got in (`last`).
     """
     begin, end = undelivered.begin, undelivered.end
     since = begin - ROUND_TRIP_MS if last else begin + ROUND_TRIP_MS
@@ -41,7 +41,7 @@ def effects_of_waiting(timeline: Timeline, undelivered: Undelivered, *, last: bo
 
 
 def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
-    """The leader rejoins at once; the coordinator stores what it got, or begins again."""
+    # The leader rejoins at once; the coordinator stores what it got, or restarts the rebalance.
     asked = timeline.requests.between(begin - ROUND_TRIP_MS, end + 2 * ROUND_TRIP_MS)
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
     following = timeline.rebalances.between(begin - ROUND_TRIP_MS, end + setting_ms(timeline, OFFSETS_WRITE))
@@ -49,7 +49,7 @@ def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
 
 
 def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> tuple[Fact, ...]:
-    """Whom the group lost meanwhile, whoever waited in SyncGroup included, and how they came back."""
+    """The members lost meanwhile, those waiting in SyncGroup included, and their returns."""
     begin, end = time_of(late[0].joined), time_of(late[-1].computed)
     until = end + setting_ms(timeline, OFFSETS_WRITE)
     departures = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
@@ -58,6 +58,6 @@ def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> t
 
 
 def rebalances_without_topics(timeline: Timeline, unready: Unready) -> tuple[Fact, ...]:
-    """The rebalances while topics are missing or do not fit, and what the members do at the end of it."""
+    """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
     return (*rebalances, *timeline.moves(unready.end - ROUND_TRIP_MS, unready.end + AT_ONCE_MS))

@@ -1,8 +1,9 @@
-"""Connect workers that did not read the config topic as far as the group's assignment demands, and rejoined for it.
+"""Connect workers whose configuration lags behind the group's assignment, and the rejoins that follow.
 
-After each assignment a worker whose configuration is older reads the config topic to its end; is it then not where the
-assignment is, it rejoins (DistributedHerder.handleRebalanceCompleted). A leader that is itself behind another worker
-hands out a failed assignment, and everybody rejoins (ensureLeaderConfig, ConnectProtocol.CONFIG_MISMATCH).
+After each assignment a worker with an older configuration reads the config topic to its end. If it still has not
+reached the assignment's offset, it rejoins (DistributedHerder.handleRebalanceCompleted). A leader that is itself behind
+another worker sends a failed assignment, and every worker rejoins (ensureLeaderConfig,
+ConnectProtocol.CONFIG_MISMATCH).
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, ROUND_TRIP_MS
 
 CONFIG_MISMATCH = 1
-"""ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader had not read as far as the furthest worker."""
+"""ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader's configuration is older than another worker's."""
 NOTHING_READ = -1
 """KafkaConfigBackingStore's offset until it has read a record."""
 
 
 class LaggingWorker(Struct, frozen=True):
-    """A worker whom reading the config topic to its end left where it was, at least twice.
+    """A worker that read the config topic to its end at least twice without getting further.
 
-    `place` is where its log was written, for one that its lines do not name; `reads` are its attempts one by one.
+    `place` is the location of its log, for a worker that its lines do not name; `reads` has one line for each attempt.
     """
 
     participant: Participant | None
@@ -43,7 +44,7 @@ class LaggingWorker(Struct, frozen=True):
 
 
 class LaggingLeader(Struct, frozen=True):
-    """A leader whose assignments failed again and again, as one worker (itself or another) was told."""
+    """A leader whose assignments failed repeatedly, as a worker (itself or another) logged."""
 
     participant: Participant | None
     member: str
@@ -52,20 +53,20 @@ class LaggingLeader(Struct, frozen=True):
 
 
 class ConfigLag(Struct, frozen=True):
-    """Those who stay behind at one time, the one that tried most often first; a leader may be among the workers."""
+    """The workers and leaders that lag at one time, most attempts first; a leader may be among the workers."""
 
     workers: tuple[LaggingWorker, ...]
     leaders: tuple[LaggingLeader, ...]
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """Everything that shows it, the workers' own words first."""
+        """All lines that show it, the workers' own lines first."""
         own = (e for worker in self.workers for e in worker.lines)
         return (*own, *(e for leader in self.leaders for e in leader.failed))
 
 
 def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
-    """Lags that repeat: once is usual just after a change, and the next reading makes good for it."""
+    """Lags that repeat: a single one is usual right after a change, and the next read ends it."""
     if timeline.kind != "connect":
         return
     found: list[LaggingWorker | LaggingLeader] = [*_workers(timeline), *_leaders(timeline)]
@@ -79,7 +80,7 @@ def config_lags(timeline: Timeline) -> Iterator[ConfigLag]:
 
 
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
-    """The line nearest to where a rebalance began with which a worker says that the configuration makes it rejoin."""
+    """The line, nearest to the start of a rebalance, in which a worker rejoins because of its configuration."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + ROUND_TRIP_MS
     lines = timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned).between(begin, end)
     forcing = [e for e in lines if _forces_rejoin(e)]
@@ -87,7 +88,7 @@ def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
 
 
 def is_right_after(rebalance: Rebalance, lines: Iterable[Event]) -> bool:
-    """Whether the rebalance begins as soon as one of these lines is written."""
+    """True if the rebalance begins as soon as one of these lines is written."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.started_at + ROUND_TRIP_MS
     return any(begin <= time_of(line) <= end for line in lines)
 
@@ -116,7 +117,7 @@ def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
 
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
-    """Its lines; where several workers write to one file, their client ids part them."""
+    """Each worker's lines; client ids separate workers that write to one file."""
     found: dict[tuple[Participant | None, str, str | None], list[Event]] = defaultdict(list)
     for event in timeline.own.of_type(ConfigOffsetBehind, WorkerAssigned):
         if event.at is not None:
@@ -126,7 +127,7 @@ def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | 
 
 
 def _repeated_refusals(run: Sequence[ConfigOffsetBehind], lines: Sequence[Event]) -> bool:
-    """Whether a line says that it failed: a worker that says only that it reads on may have been restarted unseen."""
+    # A worker that only logs further reads may have been restarted without a line.
     begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1])
     return any(_forces_rejoin(e) and begin <= time_of(e) <= end for e in lines)
 
@@ -134,7 +135,7 @@ def _repeated_refusals(run: Sequence[ConfigOffsetBehind], lines: Sequence[Event]
 def _stalled_reads(
     timeline: Timeline, participant: Participant | None, events: Sequence[ConfigOffsetBehind]
 ) -> Iterator[list[ConfigOffsetBehind]]:
-    """A worker's lines, cut where its offset moved, where it was started anew, and where it was quiet for long."""
+    """A worker's lines, cut where its offset moved, its process restarted, or it was quiet for long."""
     for stretch in runs(events, time_of, QUIET_MS):
         found: list[ConfigOffsetBehind] = []
         offset: int | None = None
@@ -153,7 +154,7 @@ def _started_between(timeline: Timeline, who: Participant | None, before: Event,
 
 
 def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
-    """One line for each attempt: it says that it reads on, and if it fails, that it failed; cut logs hold either."""
+    # An attempt logs that it reads on and, if it fails, that it failed; cut logs have one line or the other.
     behind = [e for e in run if e.current is not None and e.wanted is not None and e.current < e.wanted]
     begun = [e for e in behind if not e.failed]
     ended = [e for e in behind if e.failed]
@@ -161,13 +162,12 @@ def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
 
 
 def _failed_first(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
-    """Those with which it gave up first."""
     yield from (e for e in run if e.failed)
     yield from (e for e in run if not e.failed)
 
 
 def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
-    """By the leader, as the worker says it that was told most often without an assignment that it could take up."""
+    """Each leader with the longest streak of failed assignments that one worker logged."""
     streaks: dict[str, list[list[WorkerAssigned]]] = defaultdict(list)
     for lines in _by_worker(timeline).values():
         assigned = (e for e in lines if isinstance(e, WorkerAssigned))
@@ -183,7 +183,7 @@ def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
 
 
 def _leaders_by_own_log(timeline: Timeline) -> Iterator[LaggingLeader]:
-    """A leader logs each assignment in which it had to leave everybody without work (WorkerCoordinator)."""
+    # A leader logs each assignment in which it had to leave all workers without work (WorkerCoordinator).
     for (participant, place, _), lines in _by_worker(timeline).items():
         leading = [e for e in lines if isinstance(e, ConfigOffsetBehind) and e.leading]
         for run in runs(leading, time_of, QUIET_MS):

@@ -20,11 +20,11 @@ F = TypeVar("F", Rebalance, Request)
 
 
 CHANGING = (ConnectorConfigChanged, Request)
-"""What may tell of a change: the worker's word for it, or that workers rejoined."""
+"""Evidence of a change: a worker's line, or a rejoin."""
 
 
 class ConnectorChanges(Struct, frozen=True):
-    """Changes one soon after another, with what followed right after them."""
+    """Changes close in time, with the rebalances and rejoins right after them."""
 
     lines: tuple[ConnectorConfigChanged, ...]
     rebalances: tuple[Rebalance, ...]
@@ -32,12 +32,12 @@ class ConnectorChanges(Struct, frozen=True):
 
     @property
     def connectors(self) -> list[str]:
-        """Their names, as far as the lines give them."""
+        """The connector names that lines give."""
         return sorted({e.connector for e in self.lines if e.connector})
 
 
 def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:
-    """Configuration updates that workers saw just before they rejoined."""
+    """Configuration updates that workers logged just before they rejoined."""
     if timeline.kind != "connect":
         return
     changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]

@@ -18,11 +18,11 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 ASKING = (FollowUpScheduled, Request)
-"""What may tell of a new endpoint."""
+"""Evidence of a new endpoint."""
 
 
 class EndpointChange(Struct, frozen=True):
-    """An instance with a new endpoint: the line that asks for one more rebalance, and what belongs to it."""
+    """An instance with a new endpoint: the line that asks for a follow-up rebalance, and the facts that go with it."""
 
     participant: Participant
     followup: FollowUpScheduled
@@ -30,7 +30,7 @@ class EndpointChange(Struct, frozen=True):
 
 
 class FollowedReturn(Struct, frozen=True):
-    """Static members that came back without a rebalance, of which one then asked for one at once."""
+    """Static members that came back without a rebalance, and the follow-up rebalance that one of them requested."""
 
     participants: tuple[Participant, ...]
     returns: tuple[StaticReturn, ...]
@@ -39,11 +39,11 @@ class FollowedReturn(Struct, frozen=True):
 
     @property
     def ended_at(self) -> int:
-        """When the rebalance it asked for was over."""
+        """When the requested rebalance ended."""
         return max(r.ended_at() for r in self.rebalances)
 
     def arrivals(self, timeline: Timeline) -> tuple[Arrival, ...]:
-        """How those members show up again: under new ids in the leader's next list."""
+        """These members under their new ids, in the leader's next list."""
         came = timeline.arrivals.between(self.returns[0].at, self.ended_at + TICK_MS)
         return tuple(a for a in came if a.participant in self.participants)
 
@@ -54,7 +54,7 @@ class FollowedReturn(Struct, frozen=True):
 
 
 def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
-    """Members that were told to rebalance again because their host endpoint is new."""
+    """Members that scheduled a follow-up rebalance because their host endpoint is new."""
     born = initial_arrivals(timeline)
     for event in timeline.of(FollowUpScheduled):
         participant = timeline.participants.of_speaker(event)
@@ -69,13 +69,13 @@ def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
 
 
 def endpoints_configured(timeline: Timeline, participant: Participant, until: int) -> list[SettingsReported]:
-    """The last two configurations with an endpoint in logs where nobody else speaks, as far as they were logged."""
+    """The last two logged configurations with an endpoint, from logs of this participant alone."""
     dumps = (e for e in timeline.of(SettingsReported).between(0, until) if endpoint_in(e))
     return [e for e in dumps if {*timeline.participants.at_place(e)} == {participant}][-2:]
 
 
 def consumer_configured(timeline: Timeline, change: EndpointChange) -> list[SettingsReported]:
-    """The configuration of the consumer that asks: it names client and group."""
+    """The configuration of the requesting consumer, which names client and group."""
     name = change.followup.speaker.thread or change.followup.speaker.client_id
     dumps = timeline.events_from(change.participant, SettingsReported).between(0, time_of(change.followup))
     return [e for e in dumps if name is not None and dict(e.settings).get("client.id") == name][-1:]
@@ -87,11 +87,9 @@ def endpoint_in(event: SettingsReported) -> str | None:
 
 
 def followed_returns(timeline: Timeline) -> Iterator[FollowedReturn]:
-    """Static Streams members without a log that asked for an immediate rebalance right after they came back.
-
-    A static member that returns is given its old assignment, so no task is on its way to it; what its assignor still
-    asks for at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
-    """
+    """Static Streams members without a log that requested a rebalance right after they came back."""
+    # A static member that returns gets its old assignment, so no task is on its way to it; the one thing its assignor
+    # still requests at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
     for request in timeline.requests:
         member = request.participant
         if request.why != "followup" or member is None or member.has_log:

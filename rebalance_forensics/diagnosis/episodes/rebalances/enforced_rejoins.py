@@ -1,4 +1,7 @@
-"""Rejoins that the application asked for: by its own words, or because nothing else explains them."""
+"""Rejoins that the application requested: by its own reason, or because nothing else explains them.
+
+`enforceRebalance` has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,14 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.releases import Affected, releases_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, TICK_MS
 
+# Each makes a member join again, or ends its membership, with a line of its own.
 _DRIVEN = (
     CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
     JoinFailed, JoinRequested, SyncFailed,
 )  # fmt: skip
-"""What makes a member join again, or ends its membership; each has a line of its own."""
+# Clients that log changed topics and subscriptions, but not an enforced rebalance.
 _LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
-"""Clients that log changed topics and subscriptions, yet not an enforced rebalance."""
+# Reasons that AbstractCoordinator and ConsumerCoordinator send by themselves, 3.2 to 4.3.
 _JAVA_REASONS = (
     "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
     "subscription has changed",
@@ -44,7 +48,7 @@ _JAVA_REASONS = (
     "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
     "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
 )  # fmt: skip
-"""Reasons that AbstractCoordinator and ConsumerCoordinator give by themselves, 3.2 to 4.3."""
+# Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800).
 _OTHER_CLIENTS_REASONS = (
     "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
     "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
@@ -53,13 +57,12 @@ _OTHER_CLIENTS_REASONS = (
     "group instance id has been fenced", "partitions were added to a subscribed topic",
     "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
 )  # fmt: skip
-"""Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800)."""
 REJOINING = (Request, JoinSucceeded)
-"""What may tell of such a rejoin."""
+"""Evidence of such a rejoin."""
 
 
 class Rejoin(Struct, frozen=True):
-    """A member joined again and no reason was logged."""
+    """A member's second join without a logged reason."""
 
     participant: Participant
     before: JoinSucceeded
@@ -68,7 +71,7 @@ class Rejoin(Struct, frozen=True):
 
 
 class EnforcedRejoin(Struct, frozen=True):
-    """A member that rejoined because its application wanted it, or may have: how that shows."""
+    """A member that rejoined because its application requested it, or may have, and how that shows."""
 
     participant: Participant
     shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
@@ -79,7 +82,7 @@ class EnforcedRejoin(Struct, frozen=True):
 
 
 def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
-    """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
+    """Members that enforced a rebalance, sent a reason of their own, or rejoined without any."""
     for request in timeline.requests:
         if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
             how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
@@ -96,11 +99,9 @@ def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
 
 
 def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
-    """Members that nothing drove out joined again.
-
-    Before 3.0 enforceRebalance is the one reason to join that no client logs, and the coordinator starts a
-    rebalance for the leader alone: to any other member with the same metadata it repeats the assignment.
-    """
+    """Members that joined again although nothing had ended their membership."""
+    # Before 3.0 enforceRebalance is the one reason to join that no client logs. The coordinator rebalances for the
+    # leader alone: to any other member with unchanged metadata it repeats the assignment.
     found: list[Rejoin] = []
     joined: dict[Participant, JoinSucceeded] = {}
     asked: dict[Participant, JoinStarted] = {}
@@ -128,7 +129,7 @@ def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceede
 
 
 def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[EnforcedRejoin]:
-    """Clients of 2.7 and 2.8 tell every other reason to join: who joins first and without one enforced it."""
+    # Clients 2.7 and 2.8 log every other reason to join: a member that joins first and logs none enforced it.
     at = time_of(rejoined.start)
     rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.participant) == at), None)
     if rebalance is None or min(rebalance.joined_at.values()) < at:
@@ -145,12 +146,12 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Enforced
 
 
 def _is_enforced(request: Request) -> bool:
-    """A reason of Kafka's own with more stuck to it, such as the next CSV column, is not the application's."""
+    # One of Kafka's own reasons with text stuck to it, such as the next CSV column, is not the application's.
     return request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
 
 
 def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
-    """A text that no Kafka client writes by itself was given to enforceRebalance(reason)."""
+    # A text that no Kafka client writes by itself was passed to enforceRebalance(reason).
     if timeline.kind != "consumer":
         return False
     reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
@@ -160,7 +161,7 @@ def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
 
 
 def _is_java_request(event: Event) -> bool:
-    """Other clients word their own reasons freely; only the Java client's are all known."""
+    # Other clients word their reasons freely; only the Java client's are all known.
     return isinstance(event, JoinRequested) and is_java(event)
 
 

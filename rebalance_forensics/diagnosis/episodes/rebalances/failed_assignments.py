@@ -1,4 +1,4 @@
-"""Assignments that were not made or did not arrive: what the leader's assignor threw, generations left without one."""
+"""Assignments that failed or did not arrive: exceptions of the leader's assignor, generations without an assignment."""
 
 from __future__ import annotations
 
@@ -42,36 +42,36 @@ _OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
 
 
 class Undelivered(Struct, frozen=True):
-    """Generations that the coordinator created and that got no assignment, and their leaders, as far as known."""
+    """Generations that the coordinator created and that got no assignment, and their leaders as far as known."""
 
     lines: tuple[Event, ...]
     leaders: tuple[Participant, ...]
 
     @property
     def begin(self) -> int:
-        """When the first of them began."""
+        """When the first of these generations began."""
         return time_of(self.lines[0])
 
     @property
     def end(self) -> int:
-        """When the last of them began, or was created."""
+        """When the last of these generations began, or was created."""
         return time_of(self.lines[-1])
 
     @property
     def generations(self) -> int:
-        """How many they are."""
+        """The number of generations."""
         return len({getattr(e, "generation", e) for e in self.lines})
 
 
 def assignor_failures(timeline: Timeline) -> list[list[Event]]:
-    """What assignors threw, one list for each stretch of time."""
+    """Exceptions of assignors, one list for each stretch of time."""
     failures = [e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(e)]
     failures = [e for e in failures if not _topics_missing(timeline, e)]
     return runs(failures or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
 def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]:
-    """The first stack trace that the leader logged of it, and the first rebalance that it began anew."""
+    """The leader's first stack trace of the failure, and the first rebalance that restarted for it."""
     begin, end = time_of(run[0]), time_of(run[-1]) + ROUND_TRIP_MS
     paths = {e.origin.path for e in run}
     thrown = timeline.of(ExceptionLogged).between(begin, end)
@@ -80,13 +80,13 @@ def trace_and_rebalance(timeline: Timeline, run: Sequence[Event]) -> list[Event]
 
 
 def failure_text(event: Event) -> str:
-    """What a line says of the exception."""
+    """The exception as the line words it."""
     text: str | None = next((w for k in ("detail", "reason", "error") if (w := getattr(event, k, None))), None)
     return (text or "no reason was logged").removeprefix("rebalance failed due to ")
 
 
 def leaders_in(timeline: Timeline, run: Sequence[Event]) -> list[Participant]:
-    """Whose assignor failed, in the order of the lines."""
+    """The members whose assignor failed, in the order of the lines."""
     return list(dict.fromkeys(a for e in run for a in _leaders_of(timeline, e)))
 
 
@@ -113,19 +113,19 @@ def _is_assignor_exception(event: Event) -> bool:
 
 
 def _topics_missing(timeline: Timeline, event: Event) -> bool:
-    """From 3.2 on a Streams leader also speaks of an error in the assignment when source topics are missing."""
+    # From 3.2 on a Streams leader also logs an assignment error when source topics are missing.
     at = time_of(event)
     missing = timeline.of(SourceTopicsMissing)
     return isinstance(event, AssignmentFailed) and missing.any_between(at - ROUND_TRIP_MS, at)
 
 
 def _is_foreign(text: str) -> bool:
-    """An exception that is none of the group protocol's own."""
+    """True for an exception that is not one of the group protocol's own."""
     return ("Exception" in text or "Error" in text) and not any(e in text for e in _PROTOCOL_ERRORS)
 
 
 def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
-    """Several generations in a row, or the last one for longer than a session, without an assignment; at most once."""
+    """Several generations in a row without an assignment, or the last one for longer than a session; one at most."""
     # Of an epoch (KIP-848) no broker says that it is stable.
     if timeline.protocol != "classic" or not timeline.coverage.brokers:
         return
@@ -160,7 +160,7 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
 
 
 def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
-    """The last generation of the logs, while the coordinator's log continues without the line about its assignment."""
+    """The logs' last generation, where the coordinator's log continues without the line about its assignment."""
     stable = [e for e in rebalance.events if isinstance(e, GenerationStabilized) and e.speaker.role == "broker"]
     if not stable or rebalance is not timeline.rebalances[-1]:
         return
@@ -180,7 +180,7 @@ def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
 
 
 def goes_on(timeline: Timeline, since: int) -> bool:
-    """Whether no later rebalance got an assignment, while members still wait for one: the logs end in it."""
+    """True if no later rebalance got an assignment while members still wait for one: the logs end meanwhile."""
     waiting = [r for r in timeline.rebalances.since(since - QUIET_MS) if r.ended_at() >= since]
     if any(r.completed_at is not None and r.completed_at >= since for r in waiting):
         return False

@@ -1,4 +1,4 @@
-"""Join barriers that stood open longer than heartbeats and the initial delay explain, and who came last."""
+"""Join barriers that stood open longer than heartbeats and the initial delay explain, and the last members to join."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MAX_JOINS = 6
 
 
 class LongBarrier(Struct, frozen=True):
-    """One barrier: whom the group waited for, who was removed at its end, what opened it, and its lines."""
+    """One barrier: the members it waited for, the members removed at its end, its trigger, and its lines."""
 
     rebalance: Rebalance
     open_ms: int
@@ -51,7 +51,7 @@ class LongBarrier(Struct, frozen=True):
 
 
 def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
-    """Every one of them, oldest first."""
+    """Every long barrier, oldest first."""
     for rebalance in timeline.rebalances:
         open_ms = _open_ms(rebalance)
         if rebalance.generation is None or open_ms is None or waits_for_newcomers(rebalance):
@@ -69,7 +69,8 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
 
 
 def allowed_ms(timeline: Timeline) -> int:
-    """Contract: three seconds beyond both twice the heartbeat interval and the initial delay."""
+    """The longest barrier that heartbeats and the initial delay explain, in ms."""
+    # Contract: three seconds beyond the longer of twice the heartbeat interval and the initial delay.
     delay = setting_ms(timeline, INITIAL_DELAY)
     return max(2 * heartbeat_interval_ms(timeline), delay) + HEARTBEAT_MS
 
@@ -80,16 +81,14 @@ def barrier_end(rebalance: Rebalance) -> int:
 
 
 def _open_ms(rebalance: Rebalance) -> int | None:
-    """How long the barrier stood open; clients before 2.6.1 show only when the assignment was there as well."""
+    # Clients before 2.6.1 log no end of the join phase, only the assignment.
     end = rebalance.stabilized_at if rebalance.stabilized_at is not None else rebalance.completed_at
     return end - rebalance.started_at if end is not None else None
 
 
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
-    """While the group's first processes start, newcomers keep the barrier open; so do those of its first generation.
-
-    (GroupCoordinator's InitialDelayedJoin.)
-    """
+    # While the group's first processes start, each newcomer keeps the barrier open (GroupCoordinator's
+    # InitialDelayedJoin).
     near, at = DEFAULT_MS[INITIAL_DELAY] + 2 * ROUND_TRIP_MS - 1, rebalance.started_at
     if rebalance.generation == 1 or timeline.cached(_starting).any_between(at - near, at + near):
         return max(ONE_REBALANCE_MS + HEARTBEAT_MS, allowed_ms(timeline))
@@ -106,14 +105,14 @@ def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
 
 
 def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """A leader that missed the rebalance timeout, by name."""
+    """A leader that missed the rebalance timeout."""
     replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
     found = [timeline.participants.of_member(e.member) for e in replaced]
     return [participant for participant in found if participant is not None]
 
 
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """The member whose JoinGroup ended the barrier, well after everybody else's."""
+    """The member whose JoinGroup ended the barrier, well after all others."""
     last, end, begin = last_to_rejoin(timeline, rebalance), barrier_end(rebalance), rebalance.started_at
     if last is not None and last[1] - begin > HEARTBEAT_MS and end - last[1] < ROUND_TRIP_MS:
         return [last[0]]
@@ -121,7 +120,7 @@ def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]
 
 
 def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """When every log shows an early join, the barrier waited for the only member without a log."""
+    """The only member without a log, where every log shows an early join."""
     reach = all_have_heard_ms(timeline) - 1
     near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
     newcomers = {a.participant for a in near if a.first}
@@ -138,13 +137,13 @@ def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], l
 
 
 def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]:
-    """What a newcomer says from its JoinGroup to the answer, where it alone is heard: it joined at once, and waited."""
+    """A newcomer's lines from its JoinGroup to the answer, where no other member has a log."""
     joins = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
     return [e for e in joins if e.speaker.role != "broker"][:_MAX_JOINS] if rebalance.joined_at else []
 
 
 def _triggers(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
-    """The join or request that opened the barrier is its trigger, not a cause of its own."""
+    """The joins and requests that opened the barrier: its trigger, not a cause of its own."""
     begin = rebalance.started_at
     near: list[Fact] = [*timeline.arrivals.between(begin - ROUND_TRIP_MS, begin + open_ms)]
     return near + timeline.requests.between(begin - ROUND_TRIP_MS + 1, begin + ROUND_TRIP_MS - 1)

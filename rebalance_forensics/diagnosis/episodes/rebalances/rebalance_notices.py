@@ -1,4 +1,4 @@
-"""A member that hears of a rebalance at every heartbeat and does not join: its poll loop is elsewhere."""
+"""Rebalance notices: heartbeat responses that report a rebalance to a member that does not call poll() and join."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ACTED = (
     JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
     PollTimeoutExpired, ConsumerClosed,
 )  # fmt: skip
+# A member without a coordinator cannot join, however often it polls.
 _ENDS = (*_ACTED, CoordinatorLost)
-"""Whoever has no coordinator cannot join, however often it polls."""
 
 
 class RebalanceNotice(Struct, frozen=True):
-    """What a member was told, heartbeat after heartbeat, and what it did then: None while it has not done anything."""
+    """A run of heartbeats that reported a rebalance, and the member's next action; None where it took none."""
 
     participant: Participant
     notices: tuple[Event, ...]
@@ -46,26 +46,26 @@ class RebalanceNotice(Struct, frozen=True):
 
     @property
     def began_at(self) -> int:
-        """When it first heard of the rebalance."""
+        """The first notice."""
         return time_of(self.notices[0])
 
     @property
     def ended_at(self) -> int:
-        """When it acted, else when it last heard of the rebalance."""
+        """The member's action, else the last notice."""
         return time_of(self.ended_by or self.notices[-1])
 
     @property
     def lasted_ms(self) -> int:
-        """For how long it is known to have kept the others waiting."""
+        """How long the member is known to have kept the others waiting."""
         return self.ended_at - self.began_at
 
     @property
     def ended_with_a_join(self) -> bool:
-        """Whether it sent its JoinGroup at last."""
+        """True if it sent its JoinGroup in the end."""
         return isinstance(self.ended_by, JoinStarted)
 
     def is_one_rebalance(self, timeline: Timeline) -> bool:
-        """Whether it may not have joined in between; from picked lines a JoinGroup may have been left out."""
+        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup."""
         times = [*map(time_of, self.notices), self.ended_at]
         longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
         return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
@@ -77,7 +77,8 @@ class RebalanceNotice(Struct, frozen=True):
 
 
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
-    """Each time it was told of a rebalance until it acted, oldest first; once it has joined it is waiting itself."""
+    """Each run of notices until the member acted, oldest first."""
+    # A member that has joined waits itself: notices after its JoinGroup do not count.
     is_notified = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
     if not is_notified or not logs_joins(timeline, participant):
         return

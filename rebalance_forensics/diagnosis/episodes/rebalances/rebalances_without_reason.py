@@ -1,4 +1,4 @@
-"""Rebalances of which the coordinator says only that they began: before 2.1 it names neither a reason nor a member."""
+"""Rebalances without a logged reason or member: coordinators before 2.1 log only that they began."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 
 
 def lacks_reason(rebalance: Rebalance) -> bool:
-    """Whether the line that opens it gives no reason: anybody may have come, gone or rejoined."""
+    """True if its opening line gives no reason: any member may have joined, left or rejoined."""
     return any(_gives_no_reason(event) for event in rebalance.events)
 
 

@@ -1,4 +1,4 @@
-"""Leaders whose assignor took so long that the group lost them before they could deliver."""
+"""Leaders whose assignor took so long that the group lost them before they could deliver the assignment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 
 class SlowAssignment(Struct, frozen=True, kw_only=True):
-    """From the answer to the leader's JoinGroup to its assignment: a client does nothing else in between."""
+    """From the answer to the leader's JoinGroup to its assignment: the client does nothing else in between."""
 
     leader: Participant
     joined: JoinSucceeded
@@ -38,7 +38,7 @@ class SlowAssignment(Struct, frozen=True, kw_only=True):
 
 
 def slow_assignments(timeline: Timeline) -> list[list[SlowAssignment]]:
-    """What came later than the session timeout, its leader expelled meanwhile: one list for each stretch of time."""
+    """Assignments later than the session timeout, with their leader expelled; one list for each stretch of time."""
     return runs(_slow_assignments(timeline), lambda slow: time_of(slow.computed), QUIET_MS)
 
 

@@ -1,6 +1,6 @@
-"""Rebalances of which members log something, and no line a number: KafkaJS, Spring and others print no generation.
+"""Rebalances without a generation number: KafkaJS, Spring and others log none.
 
-A Java client does, but of what is pasted only its word that the group rebalances may be left.
+Java clients do, but an excerpt may hold only their notices that the group is rebalancing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GIVEN = (AssignmentNotified, PartitionsAssigned)
 
 
 def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
-    """What members logged, one list a rebalance, where no log shows a single generation of the group."""
+    """The members' lines, one list for each rebalance, where no log shows a generation of the group."""
     if timeline.rebalances:
         return []
     notices = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
@@ -36,7 +36,7 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
 
 
 def topics_gained(rebalance: list[Event]) -> list[str]:
-    """Topics of which a member was given partitions, and had none to give back."""
+    """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
     before = _topics(rebalance, (PartitionsRevoked,))
     return sorted(_topics(rebalance, _GIVEN) - before) if before else []
 
@@ -47,7 +47,7 @@ def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
 
 
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
-    """Partitions that a member gave back, and those it was given next: what it does in every eager rebalance."""
+    """A revocation and the next assignment of the same member, as in every eager rebalance."""
     revoked: dict[object, Event] = {}
     for event in timeline.own.of_type(PartitionsRevoked, *_GIVEN):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
@@ -60,7 +60,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
 
 
 def _elections(timeline: Timeline) -> Iterator[list[Event]]:
-    """Each time that Schema Registry's instances name another leader than before."""
+    """Each line in which a Schema Registry instance names a new leader."""
     before: str | None = None
     for event in timeline.own.of_type(RegistryLeaderElected):
         assert isinstance(event, RegistryLeaderElected)

@@ -1,4 +1,4 @@
-"""Connect workers that rejoined by themselves, seen from brokers alone: a worker has few reasons to do so."""
+"""Connect workers that rejoined by themselves, shown by brokers alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS
 
 
 class WorkerRejoins(Struct, frozen=True):
-    """Rejoins without a reason, one soon after another; `moved` tells who came or went shortly before."""
+    """Rejoins without a reason, close in time; `moved` are lines of members that joined or left shortly before."""
 
     requests: tuple[Request, ...]
     rebalances: tuple[Rebalance, ...]
@@ -33,16 +33,14 @@ class WorkerRejoins(Struct, frozen=True):
 
     @property
     def workers(self) -> tuple[Participant, ...]:
-        """Who rejoined."""
+        """The workers that rejoined."""
         return tuple(dict.fromkeys(r.participant for r in self.requests if r.participant is not None))
 
 
 def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
-    """Workers that made the coordinator rebalance, at a time of which no worker's log is at hand.
-
-    A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
-    (DistributedHerder), and to take part in handing over work when workers came or went (KIP-415).
-    """
+    """Workers that made the coordinator rebalance while no worker's log covers the time."""
+    # A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
+    # (DistributedHerder), and to hand over work when workers joined or left (KIP-415).
     if timeline.kind != "connect":
         return
     uncovered = [r for r in rejoins_without_reason(timeline) if not _is_heard(timeline, r)]
@@ -53,7 +51,7 @@ def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
 
 
 def _is_heard(timeline: Timeline, request: Request) -> bool:
-    """Every worker reads the config topic and logs what changed there."""
+    # Every worker reads the config topic and logs what changed there.
     begin = request.at - HEARTBEAT_MS
     return any(
         covering(timeline.coverage.of(participant), begin, request.at)
@@ -62,7 +60,7 @@ def _is_heard(timeline: Timeline, request: Request) -> bool:
 
 
 def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
-    """The work of a worker that left is handed over when scheduled.rebalance.max.delay.ms is over."""
+    # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
     delay = setting_ms(timeline, CONNECT_DELAY)
     born = initial_arrivals(timeline)
     moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in born]

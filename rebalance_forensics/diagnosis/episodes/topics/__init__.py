@@ -1,1 +1,1 @@
-"""Topics and subscriptions: what was asked for, assigned, changed, deleted."""
+"""Topics and subscriptions: requested, assigned, changed, deleted."""

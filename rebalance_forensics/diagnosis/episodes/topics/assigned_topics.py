@@ -1,4 +1,4 @@
-"""Which topics' partitions each member was ever given: what it reads, where no line tells what it asked for."""
+"""Topics whose partitions each member was ever assigned: what it reads, where no line shows its subscription."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 
 class GivenTopics(Struct, frozen=True):
-    """Topics by member, the lines that show them, and how many partitions of each topic were ever given out."""
+    """Assigned topics by member, the lines that show them, and the partitions of each topic that were ever assigned."""
 
     topics: dict[Participant, frozenset[str]]
     lines: dict[Participant, list[Event]]
     partitions: dict[str, set[str]]
 
     def width(self, topic: str) -> int:
-        """How many members could read the topic at once."""
+        """The number of members that could read the topic at once."""
         return len(self.partitions.get(topic, ()))
 
 
 def given_topics(timeline: Timeline) -> GivenTopics:
-    """From every assignment that a member or the leader logged."""
+    """Assigned topics, from every assignment that a member or the leader logged."""
     return timeline.cached_as("given topics", lambda: _given_topics(timeline))
 
 

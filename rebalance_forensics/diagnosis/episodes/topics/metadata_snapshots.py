@@ -1,4 +1,4 @@
-"""The partitions of its topics as a leader saw them when it assigned them, and as it sees them when it rejoins."""
+"""The partitions of its topics as a leader assigned them, and as it sees them when it rejoins."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
+# Each topic's partitions are logged as a number, or since KIP-881 as a list with their racks.
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
-"""Topics and their partitions as logged: a number, or since KIP-881 a list with the racks of each."""
 
+# Sarama lists every topic that the member reads (consumer_group.go), so a single topic is the one that changed.
 _SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
-"""Sarama lists every topic that the member reads (consumer_group.go): which one changed it tells where there is one."""
 
 _NONE = ("[]", "0")
 
 
 def changed_topics(event: Event) -> list[str]:
-    """The topics whose partitions differ between the two snapshots a leader logs."""
+    """The topics whose partitions differ between a leader's two logged snapshots."""
     if (listed := _SARAMAS.search(_reason(event))) is not None:
         return [listed[1]]
     old, new = _snapshots(event)
@@ -30,10 +30,8 @@ def changed_topics(event: Event) -> list[str]:
 
 
 def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
-    """Whether none of its topics had a partition for a member that had just found its brokers again.
-
-    A broker that starts answers before it has loaded the cluster's metadata: that changed no topic.
-    """
+    """True if a member that had just found its brokers again saw no partition of its topics."""
+    # A broker that starts answers before it has loaded the cluster's metadata: no topic changed.
     seen = [_snapshots(e) for e in request.events]
     if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
         return False
@@ -49,7 +47,7 @@ def _reason(event: Event) -> str:
 
 
 def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
-    """What each topic had before and has now; nothing where the event is of something else."""
+    """Each topic's partitions before and now; empty for any other event."""
     before, after = (event.before, event.after) if isinstance(event, JoinRequested) else (None, None)
     if before is None or after is None:
         text = _reason(event)

@@ -1,6 +1,6 @@
-"""Partitions that a group was given for the first time: topics grew or appeared, whatever the members say of it.
+"""Partitions that a group was assigned for the first time: topics grew or appeared.
 
-Before 2.7 no client says why it rejoins, before 2.6 no coordinator says that it was the leader.
+Before 2.7 no client logs why it rejoins, before 2.6 no coordinator logs that it was the leader.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_M
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
 GIVING = (*_TELLING, PartitionsRevoked)
-"""Lines that name partitions a member has."""
+"""Lines that name a member's partitions."""
 
 
 class Growth(Struct, frozen=True, kw_only=True):
-    """A rebalance that gave out partitions nobody had before, and the lines that show them.
+    """A rebalance that assigned partitions no member had before, and the lines that show them.
 
-    `complete`: the partitions of every member were known before, so these are new for certain.
-    `taken_up_by` is the one member that alone was given topics nobody had before, where nothing shows that the
-    topics themselves are new: then its subscription changed rather than the topics.
+    `complete`: every member's partitions were known before, so these are certainly new. `taken_up_by`: the one member
+    that was assigned topics new to the group, where nothing shows that the topics themselves are new: its subscription
+    changed rather than the topics.
     """
 
     rebalance: Rebalance
@@ -54,7 +54,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
 
 def growths(timeline: Timeline) -> list[Growth]:
-    """Every rebalance of this kind that no member's coming, going or new subscription explains."""
+    """Every rebalance with new partitions that no join, departure or new subscription explains."""
     return timeline.cached_as("growths", lambda: list(_growths(timeline)))
 
 
@@ -105,7 +105,7 @@ def _only_recipient(timeline: Timeline, new: list[tuple[str, Event]]) -> Partici
 
 
 def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
-    """Whether a pattern asked for them, or a broker made them just before."""
+    """True if a pattern matches these topics, or a broker created them just before."""
     if asks_by_pattern(timeline):
         return True
     made = topics_changed_before(timeline, rebalance.started_at)
@@ -124,10 +124,8 @@ def _given(event: Event) -> tuple[str, ...]:
 
 
 def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
-    """Whether the partitions of all members were known for certain; None where others may have had the fresh ones.
-
-    The leader's map holds them all, which no client prints before 2.4, and no member of a KIP-848 group.
-    """
+    """True if every member's partitions were known for certain; None where others may have had the new ones."""
+    # The leader's map holds all partitions; no client prints it before 2.4, and no member of a KIP-848 group.
     if any(isinstance(e, AssignmentComputed) for e in before.events):
         return True
     if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.members()):
@@ -140,12 +138,12 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
 
 
 def _members_told(timeline: Timeline) -> bool:
-    """Whether the coordinator names whoever comes, as it does from 2.1 on."""
+    # From 2.1 on the coordinator names every member that joins.
     return any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events)
 
 
 def _without_gaps(timeline: Timeline, until: int) -> bool:
-    """Partitions that nobody with a log has belong to members without one."""
+    # Partitions that no member with a log has belong to members without one.
     numbers: dict[str, set[int]] = defaultdict(set)
     for event in timeline.of(AssignmentNotified, PartitionsAssigned, AssignmentUpdated).between(0, until - 1):
         for partition in _given(event):
@@ -154,7 +152,7 @@ def _without_gaps(timeline: Timeline, until: int) -> bool:
 
 
 def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
-    """Whether members moved, or one asked for these topics too late to be given them by the rebalance before."""
+    """True if members moved, or one subscribed to these topics too late for the rebalance before."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
     if timeline.moves(begin, end):
         return True

@@ -1,4 +1,4 @@
-"""Members that changed what they subscribe to, or may have, and how that shows."""
+"""Members that changed their subscription, or may have, and how that shows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
-"""What may tell of another subscription."""
+"""Evidence of a changed subscription."""
 
 
 class SubscriptionChange(Struct, frozen=True):
-    """A member with another subscription: what shows it, its lines and facts; `topics` that it alone took up."""
+    """A member with a changed subscription: its lines and facts, and the `topics` that it alone was assigned."""
 
     participant: Participant
     shown: Literal["logged", "perhaps-a-pattern", "subscribed-again", "taken-up", "wordless"]
@@ -42,7 +42,7 @@ class SubscriptionChange(Struct, frozen=True):
 
     @property
     def in_words(self) -> str:
-        """What it did, as far as the logs show it."""
+        """The change, as far as the logs show it."""
         if self.topics:
             return f"was the only member assigned {', '.join(self.topics)} afterwards"
         if self.shown == "wordless":
@@ -60,7 +60,7 @@ class SubscriptionChange(Struct, frozen=True):
         return ""
 
     def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
-        """The rebalances of it; where no request is known, those right after."""
+        """The rebalances that the change requested; where no request is known, those right after."""
         at = time_of(self.lines[0])
         if self.facts:
             return touched(timeline, self.facts)
@@ -73,7 +73,7 @@ def _topics(printed: str) -> str:
 
 
 def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
-    """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
+    """Members that logged it, subscribed again, alone got new topics, or rejoined without a reason."""
     logged = [
         r for r in timeline.requests if r.why == "subscription-changed" and topics_under_pattern(timeline, r) is None
     ]
@@ -93,7 +93,7 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
 
 
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
-    """Whether a member that may read a pattern says so to brokers whose logs begin too late to show a new topic."""
+    """True if a member may read a pattern and the brokers' logs begin too late to show a new topic."""
     at = request.at
     if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscribed_topics(timeline):
         return False
@@ -101,7 +101,7 @@ def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
 
 
 def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[SubscriptionChange]:
-    """The same process subscribed to other topics, and its log does not give that as its reason to rejoin."""
+    """Processes that subscribed to other topics without logging that as the reason to rejoin."""
     for participant, event in resubscriptions(timeline):
         at = time_of(event)
         if not asked.of(participant).any_between(at - AT_ONCE_MS + 1, at + AT_ONCE_MS - 1):

@@ -1,4 +1,4 @@
-"""Tells a member that changed its topics from topics that appeared under its pattern."""
+"""Subscriptions of a group: the topics its members asked for, and changes of either the member or the topics."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ from rebalance_forensics.timeline.windows import (
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
-    """The topics that came or went under a pattern subscription; None when the member itself changed its mind.
-
-    With the member's log its own subscription decides; from brokers alone a topic created just before does.
-    """
+    """The topics that came or went under a pattern subscription; None where the member changed its own subscription."""
+    # With the member's log its own subscription decides; from brokers alone a topic created just before does.
     if request.why != "subscription-changed":
         return None
     last = timeline.events_from(request.participant, Subscribed).last(request.at + TICK_MS)
@@ -40,28 +38,26 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
         appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
         return difference if appeared or _never_subscribed(request) else None
     if subscribed_topics(timeline):
-        changed = read_by_the_group(timeline, changed)  # whoever is heard asks by name: so may the one that is not
+        changed = read_by_the_group(timeline, changed)  # others may subscribe by name as well
     return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
 
 
 def _never_subscribed(request: Request) -> bool:
-    """A client logs every subscribe(); where its log shows none, it asked for a pattern before the log begins."""
+    # A client logs every subscribe(): a log without one means that it subscribed to a pattern before the log begins.
     logs_subscription = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
     return logs_subscription and request.participant is not None and request.participant.has_log
 
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
-    """Topics that brokers created, extended or deleted shortly before, Kafka's own left out."""
+    """Topics that brokers created, extended or deleted shortly before, except Kafka's internal topics."""
     begin = max(at - lead_ms, timeline.first + 1)
     changed = timeline.of(TopicChanged).between(begin, at + ROUND_TRIP_MS)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
 
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
-    """Those of the changed topics that the group reads, where its logs tell which it does.
-
-    Under a pattern it also reads topics of which no line tells; one that a member was given is surely among them.
-    """
+    """The changed topics that the group reads, where its logs show which topics it reads."""
+    # A pattern also matches topics that no line mentions; a topic that a member was assigned is certainly read.
     known = subscribed_topics(timeline) or given_topics(timeline).partitions
     if not known or not all(a.has_log for a in timeline.members()):
         return changed
@@ -70,12 +66,12 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 
 def subscribed_topics(timeline: Timeline) -> frozenset[str]:
-    """The topics that members asked for in their logs; none where any of them asked for a pattern."""
+    """The topics that members subscribed to in their logs; empty where a member subscribed to a pattern."""
     return frozenset() if asks_by_pattern(timeline) else timeline.cached(_asked)
 
 
 def asks_by_pattern(timeline: Timeline) -> bool:
-    """Whether any member asked for a pattern of topics."""
+    """True if any member subscribed to a pattern."""
     return timeline.cached(_any_pattern)
 
 
@@ -88,7 +84,7 @@ def _asked(timeline: Timeline) -> frozenset[str]:
 
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
-    """Those of the changed topics that some member asked for or was ever given."""
+    """The changed topics that some member subscribed to or was ever assigned."""
     known = timeline.cached(_read)
     return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
 
@@ -98,15 +94,13 @@ def _read(timeline: Timeline) -> frozenset[str]:
 
 
 def _is_internal(timeline: Timeline, topic: str) -> bool:
-    """Streams makes topics for itself, and reads none of them by subscription but the repartitioned ones it knows."""
+    # Streams creates changelog and repartition topics for itself and reads only the repartition topics it knows.
     return topic.startswith(f"{timeline.group}-") and topic.endswith(("-changelog", "-repartition"))
 
 
 def rejoins_without_reason(timeline: Timeline) -> list[Request]:
-    """Members that the coordinator already knew and that made it rebalance, though no reason was logged.
-
-    Its topics or its subscription changed: a leader rejoins for both, any other member only for the latter.
-    """
+    """Known members that made the coordinator rebalance without a logged reason."""
+    # A leader rejoins for changed topics or a changed subscription, any other member only for the latter.
     return timeline.cached(_rejoins_without_reason)
 
 
@@ -124,13 +118,13 @@ def _lacks_reason(request: Request) -> bool:
 
 
 def _hands_over(timeline: Timeline, request: Request) -> bool:
-    """Right after another rebalance it is the second half of a cooperative one."""
+    # Right after another rebalance it is the second half of a cooperative one.
     before = timeline.rebalances.last(request.at - TICK_MS - 1)
     return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HEARTBEAT_MS
 
 
 def _follows_up(timeline: Timeline, request: Request) -> bool:
-    """A rebalance that an earlier one asked for needs no other reason."""
+    # A follow-up that an earlier rebalance requested needs no other reason.
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     return (
         rebalance is not None and rebalance.followup is not None and rebalance.started_at <= request.at + ROUND_TRIP_MS
@@ -138,7 +132,7 @@ def _follows_up(timeline: Timeline, request: Request) -> bool:
 
 
 def _difference(request: Request) -> list[str]:
-    """Topics that stand in only one of the two lists the client logged."""
+    """Topics in only one of the two lists that the client logged."""
     for event in request.events:
         if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
             return sorted(set(_names(event.before)) ^ set(_names(event.after)))
@@ -151,12 +145,12 @@ def _names(text: str) -> list[str]:
 
 
 def resubscriptions(timeline: Timeline) -> list[tuple[Participant, Event]]:
-    """Who changed its subscription, and the line: later ones of the same process that ask for other topics."""
+    """Later subscriptions of the same process to other topics: the member and the line."""
     return timeline.cached_as("resubscriptions", lambda: list(_resubscriptions(timeline)))
 
 
 def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
-    """Subscriptions after the first of a process; a topic list equal to the one before changes nothing."""
+    # The first subscription of a process changes nothing, nor does one equal to the one before.
     last: dict[tuple[Participant, str | None], tuple[tuple[str, ...], str | None, int]] = {}
     for event in timeline.of(Subscribed, SubscriptionUpdated):
         if isinstance(event, SubscriptionUpdated) and event.member:

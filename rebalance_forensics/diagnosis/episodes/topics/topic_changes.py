@@ -40,7 +40,7 @@ from rebalance_forensics.timeline.windows import (
 )
 
 CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
-"""What may tell of changed topics or partitions."""
+"""Evidence of changed topics or partitions."""
 
 Shown = Literal[
     "change-logged", "all-new", "seem-new", "read-topic-changed", "topic-changed", "changed-nearby", "not-shown",
@@ -50,7 +50,7 @@ Shown = Literal[
 
 
 class TopicChange(Struct, frozen=True, kw_only=True):
-    """Facts that changed topics may explain, the lines that show it, and by which sign."""
+    """Facts that changed topics may explain, and the lines that show it."""
 
     facts: tuple[Request | Rebalance, ...]
     topics: tuple[str, ...]
@@ -67,7 +67,7 @@ class TopicChange(Struct, frozen=True, kw_only=True):
 
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
-    """Leaders that saw changed metadata; without their word, new partitions, or rejoins after a topic changed."""
+    """Leaders that logged changed metadata; otherwise new partitions, or rejoins after a topic changed."""
     if timeline.kind == "connect":  # workers subscribe to no topic
         return
     formed = formed_at(timeline)
@@ -101,7 +101,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Shown, topics:
 
 
 def _noticed_only_vanished_topics(timeline: Timeline, request: Request) -> bool:
-    """Whether it is told with the members that cannot commit what they read of these topics, and with nothing else."""
+    """True if the request shows only the topics that are gone, while members cannot commit what they read of them."""
     seen = {topic for e in request.events for topic in changed_topics(e)}
     return bool(seen) and any(
         vanished.is_all_of(seen, request.at, request.at) for vanished in vanished_topics(timeline)
@@ -109,7 +109,7 @@ def _noticed_only_vanished_topics(timeline: Timeline, request: Request) -> bool:
 
 
 def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:
-    """Without a reason: what changed just before, and what was given out afterwards."""
+    """A rejoin without a reason, explained by topics changed just before or partitions assigned afterwards."""
     changed = of_the_group(timeline, topics_changed_before(timeline, request.at))
     grown = _grown_by(timeline, [request])
     if grown:
@@ -149,7 +149,7 @@ def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[Growth]]:
 
 
 def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]:
-    """New partitions after a rebalance for which nobody gave a reason."""
+    """New partitions after a rebalance without a logged reason."""
     known = {r.id for r in touched(timeline, requests)}
     silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
     for run in runs(silent, lambda g: g.rebalance.started_at, ONE_SCALING_MS):
@@ -167,7 +167,7 @@ def _is_next_to(request: Request, logged: TimeIndex[Request]) -> bool:
 
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
-    """Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it."""
+    # Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it.
     if timeline.kind != "consumer" or any(a.has_log for a in timeline.members()):
         return
     grown = {g.rebalance.id for g in growths(timeline)}
@@ -188,7 +188,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
 
 
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
-    """A KIP-848 epoch that no member caused, after a topic changed."""
+    """KIP-848 epochs that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
         bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
         if not bumps or _is_caused_by_member(timeline, rebalance) or _same_metadata(timeline, bumps[0]):
@@ -206,7 +206,7 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
 
 
 def _same_metadata(timeline: Timeline, bump: GroupEpochBumped) -> bool:
-    """From 4.1 on the coordinator tells a hash of the topics that the group reads: unchanged, they are not why."""
+    # From 4.1 on the coordinator logs a hash of the topics that the group reads: an unchanged hash rules them out.
     before = timeline.of(GroupEpochBumped).last((bump.at or 0) - 1)
     return before is not None and bump.metadata_hash is not None and before.metadata_hash == bump.metadata_hash
 
@@ -225,7 +225,7 @@ def _grown_names(timeline: Timeline, group: Sequence[Request]) -> list[str]:
 
 
 def _made_before(timeline: Timeline, group: Sequence[Request]) -> list[str]:
-    """The topics that brokers changed just before, of those the members read as far as that is known."""
+    """The topics that brokers changed just before; only those that members read, where that is known."""
     made = {name for r in group for name in _names_of(topics_changed_before(timeline, r.at))}
     read = set(given_topics(timeline).partitions)
     return sorted(made & read or made)

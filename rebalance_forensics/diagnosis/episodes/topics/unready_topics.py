@@ -1,6 +1,6 @@
-"""Streams groups of KIP-1071 that are given no task because topics of their topology are missing or do not fit.
+"""KIP-1071 Streams groups without tasks because topics of their topology are missing or do not fit.
 
-The coordinator checks the topology; from 4.1 on it tells each member in the answer to its heartbeat what is wrong
+The coordinator checks the topology; from 4.1 on it reports the problem to each member in its heartbeat response
 (StreamsGroupHeartbeatResponse.Status). Before, and in the classic protocol, the leader finds out by itself.
 """
 
@@ -22,41 +22,41 @@ _UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 WAITING = (StreamsStatusReported,)
-"""What members are told while they wait."""
+"""Evidence of members waiting for topics."""
 
 
 class Unready(Struct, frozen=True):
-    """What the members were told while they waited, and the topics it was about."""
+    """The status reports while members waited, and the topics these are about."""
 
     reports: list[StreamsStatusReported]
     topics: tuple[str, ...]
     missing: bool
     read_before: bool
-    """Whether the group had tasks before: then the topics vanished."""
+    """True if the group had tasks before: the topics were deleted."""
 
     @property
     def begin(self) -> int:
-        """When members were told first."""
+        """The first report."""
         return time_of(self.reports[0])
 
     @property
     def end(self) -> int:
-        """When members were told last."""
+        """The last report."""
         return time_of(self.reports[-1])
 
 
 def never_ready_topics(timeline: Timeline) -> list[Unready]:
-    """Waits of an application for topics that it had not read before, or that do not fit its topology."""
+    """Waits for topics that the application had not read before, or that do not fit its topology."""
     return [u for u in unready_topics(timeline) if not (u.missing and u.read_before)]
 
 
 def deleted_source_topics(timeline: Timeline) -> list[Unready]:
-    """Waits of an application for topics that it read until they were deleted."""
+    """Waits for topics that the application read until they were deleted."""
     return [u for u in unready_topics(timeline) if u.missing and u.read_before]
 
 
 def unready_topics(timeline: Timeline) -> list[Unready]:
-    """Every long wait for topics that did not end in an error of the application."""
+    """Every long wait for topics that did not end in an application error."""
     return timeline.cached_as("unready topics", lambda: list(_unready_topics(timeline)))
 
 
@@ -70,7 +70,7 @@ def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
 
 
 def _had_tasks(timeline: Timeline, until: int) -> bool:
-    """A task needs all source topics of its subtopology."""
+    # A task needs all source topics of its subtopology.
     return any(e.active for e in timeline.of(TasksAssigned).between(0, until - 1))
 
 
@@ -84,6 +84,6 @@ def _missing(run: list[StreamsStatusReported]) -> bool:
 
 
 def _failed_after(timeline: Timeline, at: int) -> bool:
-    """Missing topics that end the application are `streams-shutdown`."""
+    # Missing topics that end the application are the cause `streams-shutdown`.
     ends = timeline.of(StreamsStateChanged).between(at - ROUND_TRIP_MS, at + ONE_REBALANCE_MS)
     return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)

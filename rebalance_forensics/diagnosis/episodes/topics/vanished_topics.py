@@ -1,7 +1,7 @@
-"""Topics that vanished under members that read them: their commits are refused, and they try again and again.
+"""Topics deleted while members read them: commits are refused and retried.
 
-A rebalance begins with a commit of what was read (ConsumerCoordinator.onJoinPrepare, TaskManager.handleRevocation).
-UNKNOWN_TOPIC_OR_PARTITION can be retried, so the member does until a timeout; meanwhile it neither polls nor rejoins.
+A rebalance begins with a commit (ConsumerCoordinator.onJoinPrepare, TaskManager.handleRevocation).
+UNKNOWN_TOPIC_OR_PARTITION is retriable, so the member retries until a timeout; meanwhile it neither polls nor rejoins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS
 
 REFUSING = (OffsetCommitFailed,)
-"""What may tell that a topic is gone."""
+"""Evidence of a deleted topic."""
 
 
 class Vanished(Struct, frozen=True):
@@ -31,42 +31,42 @@ class Vanished(Struct, frozen=True):
     deleted: list[TopicChanged]
     topics: tuple[str, ...]
     refused_by: dict[Participant | None, list[int]]
-    """When each member was refused."""
+    """The times of each member's refused commits."""
     still: bool
-    """Whether the logs end before the members let go."""
+    """True if the logs end while members still retry."""
 
     @property
     def begin(self) -> int:
-        """The first sign of it."""
+        """The first refused commit, or the deletion."""
         return min(time_of(e) for e in (self.refused[0], *self.deleted[:1]))
 
     @property
     def end(self) -> int:
-        """The last commit that was refused."""
+        """The last refused commit."""
         return time_of(self.refused[-1])
 
     @property
     def members(self) -> int:
-        """How many could not commit."""
+        """The number of members that could not commit."""
         return sum(participant is not None for participant in self.refused_by)
 
     def held_up(self, away: Absence) -> bool:
-        """Whether a member was still trying to commit what it had read when the group lost it."""
+        """True if the member was still retrying a commit when the group lost it."""
         return any(0 <= away.at - at <= HEARTBEAT_MS for at in self.refused_by.get(away.participant, ()))
 
     def kept_busy(self, participant: Participant, begin: int, end: int) -> bool:
-        """Whether a member tried to commit what it had read all that time: until then it does not rejoin."""
+        """True if the member retried commits all that time: it does not rejoin before they end."""
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
         return bool(times) and times[0] - begin <= HEARTBEAT_MS and end - times[-1] <= HEARTBEAT_MS
 
     def is_all_of(self, topics: Collection[str], begin: int, end: int) -> bool:
-        """Whether somebody noticed no more than that these topics are gone, while members could not commit."""
+        """True if these topics, changed in that time, are only the deleted ones."""
         inside = begin >= self.begin - NEXT_HEARTBEAT_MS and end <= self.end
         return inside and set(topics) <= set(self.topics)
 
 
 def vanished_topics(timeline: Timeline) -> list[Vanished]:
-    """Every time that members could not commit for long because their topic was gone."""
+    """Every time members could not commit for long because their topic was deleted."""
     return timeline.cached_as("vanished topics", lambda: list(_vanished_topics(timeline)))
 
 
