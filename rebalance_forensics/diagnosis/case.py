@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.engine.incidents import (
     IncidentAndUnread,
     ended_at,
     incident_of,
-    with_ids_of_their_own,
+    with_unique_ids,
 )
 from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
@@ -47,7 +47,7 @@ class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
     speakers: tuple[SpeakerKey, ...] = ()
     """The clients whose lines are this group's."""
     from_unnamed: bool = False
-    """Whether none of its lines names it."""
+    """True if no line names the group."""
 
 
 class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
@@ -73,7 +73,7 @@ def investigate(
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
         drafts.append(draft)
         assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
-    found = [*with_ids_of_their_own(_incidents(timeline, outcome, drafts, assigned))]
+    found = [*with_unique_ids(_incidents(timeline, outcome, drafts, assigned))]
     incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
     history = history_of(timeline, lanes=lanes)
     generations = _triggered(timeline, assigned)

@@ -265,7 +265,7 @@ def _open_end(
 
 
 def _is_back(timeline: Timeline, departure: Departure) -> bool:
-    """Whether it is a member again: by a join of its own, or as a static member that took its place again."""
+    """True if it is a member again, by a join or as a static member that took its place again."""
     back = timeline.returns.of(departure.participant).since(departure.at)
     return departure.returned is not None or bool(back)
 

@@ -18,7 +18,7 @@ CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker"
 
 
 class Culprit(Struct, frozen=True, kw_only=True, gc=False):
-    """Whoever made it happen; `names` holds every other name an operator may know it by."""
+    """The party that caused it; `names` holds every other name an operator may know it by."""
 
     kind: CulpritKind
     name: str
@@ -240,5 +240,5 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_defect(self) -> bool:
-        """Whether it is we who owe the answer, not the logs."""
+        """True if the tool lacks a rule rather than the logs a line."""
         return self.consequence.endswith(ASK)

@@ -35,7 +35,7 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
     begin: int | None
     end: int | None
     of_the_coordinator: bool = False
-    """Whether it is what the group's coordinator wrote, whichever broker that was."""
+    """True for the log of the group's coordinator, whichever broker that was."""
 
 
 class Present(Struct, frozen=True, gc=False):

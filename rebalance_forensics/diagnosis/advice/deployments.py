@@ -61,7 +61,7 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
     return (calm,)
 
 
-def remove_only_the_gone(absences: Sequence[Absence]) -> tuple[Advice, ...]:
+def remove_only_absent_members(absences: Sequence[Absence]) -> tuple[Advice, ...]:
     """Members that somebody removed with the Admin API though they were running."""
     find = Advice(
         action=(

@@ -178,6 +178,6 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
 
 
 def poll_at_last(open_ms: int | None) -> tuple[Advice, ...]:
-    """The same where the group still waits when the logs end."""
+    """Advice for a group that still waits when the logs end."""
     why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."
     return (Advice(action=_POLL, why=why),)

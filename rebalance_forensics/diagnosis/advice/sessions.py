@@ -130,7 +130,7 @@ def _unheard_ms(timeline: Timeline, participant: Participant, away: int | None) 
 
 
 def _unheard(timeline: Timeline, participant: Participant, away: int | None) -> str:
-    """The same as the end of a sentence."""
+    """Length of the silence as the end of a sentence."""
     if (silence_ms := _unheard_ms(timeline, participant, away)) is not None:
         return f"for {'at least' if away is None else 'about'} {seconds(silence_ms)}"
     back_after = timeline.measured(away or 0)

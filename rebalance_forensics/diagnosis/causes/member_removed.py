@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.advice.deployments import remove_only_the_gone
+from rebalance_forensics.diagnosis.advice.deployments import remove_only_absent_members
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once
@@ -71,5 +71,5 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bo
         together,
         severity="warning" if back or not logged else "info",
         narrative=narrative,
-        advice=remove_only_the_gone(together) if back else (),
+        advice=remove_only_absent_members(together) if back else (),
     )

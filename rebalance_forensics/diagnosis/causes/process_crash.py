@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 @sign(present="the end of its process was logged", absent="")
 def said_to_have_died(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a virtual machine says that the member's process ends; most die without a word."""
+    """A JVM logged the end of the member's process; most processes die without a line."""
     deaths = tuple(e for a in subject.absences if (e := death_of(timeline, a)) is not None)
     return Present(deaths) if deaths else Unobservable()
 

@@ -1,4 +1,4 @@
-"""The same members come and go again and again."""
+"""Members of one name or template come and go again and again."""
 
 from __future__ import annotations
 

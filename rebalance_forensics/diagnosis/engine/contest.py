@@ -1,4 +1,4 @@
-"""Who explains which fact: the better hypothesis does, and what follows from it is told with it."""
+"""The contest of hypotheses for facts: the better one explains a fact, and takes in what follows from it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ restart, and yet a slow loop is no restart."""
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Outcome:
-    """The hypotheses that stand, who explains which fact (by identity), and what became of the others."""
+    """The hypotheses that stand, the explanation of each fact (by fact id), and what became of the others."""
 
     standing: list[Weighed] = field(default_factory=list)
     explains: dict[str, Weighed] = field(default_factory=dict)
     rivals: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
-    """Those that explain the same facts less well, and that no sign rules out."""
+    """Hypotheses that explain the same facts less well, and that no sign rules out."""
     contradicted: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
-    """Those for the same facts that a sign rules out."""
+    """Hypotheses for the same facts that a sign rules out."""
 
 
 def contest(hypotheses: Iterable[Weighed], implies: Brings) -> Outcome:
@@ -51,20 +51,20 @@ def _best_first(weighed: Weighed) -> tuple[object, ...]:
 
 
 def _in_turn(possible: Sequence[Weighed], implies: Brings) -> Iterator[Weighed]:
-    """The best first; a hypothesis that may be the consequence of another waits for it."""
+    """Hypotheses best first, each after those that it may follow from."""
     accounting: dict[str, list[Weighed]] = defaultdict(list)
     for weighed in possible:
         for fact in weighed.hypothesis.accounts_for:
             accounting[fact.id].append(weighed)
     done: set[int] = set()
     for weighed in possible:
-        yield from _with_what_brings_it(weighed, accounting, implies, done)
+        yield from _after_its_causes(weighed, accounting, implies, done)
 
 
-def _with_what_brings_it(
+def _after_its_causes(
     weighed: Weighed, accounting: Mapping[str, Sequence[Weighed]], implies: Brings, done: set[int]
 ) -> Iterator[Weighed]:
-    """A hypothesis behind those that it may follow from, unless its turn was before."""
+    """The hypotheses that this one may follow from, then itself, unless it is done already."""
     if id(weighed) in done:
         return
     done.add(id(weighed))
@@ -75,7 +75,7 @@ def _with_what_brings_it(
             if cause in implies[other.cause] and other.odds >= odds:
                 deeper[id(other)] = other
     for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
-        yield from _with_what_brings_it(other, accounting, implies, done)
+        yield from _after_its_causes(other, accounting, implies, done)
     yield weighed
 
 
@@ -85,7 +85,7 @@ def _core(weighed: Weighed) -> tuple[Fact, ...]:
 
 def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
     core = _core(weighed)
-    separate = _stands_beside(weighed, outcome, implies)
+    separate = _is_separate_fault(weighed, outcome, implies)
     if core and all(fact.id in outcome.explains for fact in core) and not separate:
         winners = _winners(weighed, outcome)
         if not any(weighed.cause == w.cause or weighed.cause in implies[w.cause] for w in winners):
@@ -101,19 +101,19 @@ def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
         outcome.standing.append(weighed)
 
 
-def _stands_beside(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
-    """Whether it is a fault in rebalances that something else began, and does not follow from that.
+def _is_separate_fault(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
+    """True if it is a fault in rebalances that something else began, and does not follow from that.
 
     What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
     member let the others wait. Beside another fault only clear words say so.
     """
     if weighed.hypothesis.severity == "info" or weighed.odds <= 0 or not weighed.hypothesis.explains:
         return False
-    return all(_only_brought(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)
+    return all(_is_implied_only(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)
 
 
-def _only_brought(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
-    """Whether this is a rebalance that what explains it only brought along, and explains other facts."""
+def _is_implied_only(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
+    """True if the fact is a rebalance that its explanation implies, while that explains other facts."""
     winner = outcome.explains.get(fact.id)
     if winner is None or not isinstance(fact, Rebalance) or weighed.cause in implies[winner.cause]:
         return False
@@ -140,7 +140,7 @@ def _follows_from(weighed: Weighed, outcome: Outcome, implies: Brings) -> Weighe
 
 
 def _winners(weighed: Weighed, outcome: Outcome) -> list[Weighed]:
-    """Those that explain its facts, each once."""
+    """Hypotheses that explain its facts, each once."""
     found = {id(w): w for fact in _core(weighed) if (w := outcome.explains.get(fact.id)) is not None}
     return list(found.values())
 

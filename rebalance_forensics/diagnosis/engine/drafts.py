@@ -19,13 +19,13 @@ class Draft:
     last_at: int
     """Its last known effect."""
     names: set[str] = field(default_factory=set)
-    """Everybody it blames."""
+    """Names of the culprits."""
     findings: list[Weighed] = field(default_factory=list)
     struck_at: int | None = None
-    """When it last hit somebody, where one blow may hit several."""
+    """Time of the last strike, for causes that may strike several members at once."""
 
     def add(self, weighed: Weighed) -> None:
-        """Take in one more."""
+        """Add a finding."""
         self.started_at = min(self.started_at, weighed.hypothesis.started_at())
         self.last_at = max(self.last_at, weighed.hypothesis.last_at())
         self.names |= names_of(weighed)
@@ -34,24 +34,24 @@ class Draft:
 
 
 def names_of(weighed: Weighed) -> set[str]:
-    """Everybody a hypothesis blames."""
+    """Names of a hypothesis' culprits."""
     return {c.name for c in weighed.hypothesis.culprits}
 
 
 def _one_blow(draft: Draft, weighed: Weighed) -> bool:
-    """Members that the same thing befalls within seconds have one cause in common, though each is blamed."""
+    """True if both struck within seconds: such members have one cause in common, though each is blamed."""
     if draft.struck_at is None or weighed.hypothesis.struck_at is None:
         return False
     return abs(weighed.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
 
 
 def _belongs(draft: Draft, weighed: Weighed, names: set[str]) -> bool:
-    """Whether it happened to somebody of the draft, or both blame nobody, or one blow hit all."""
+    """True if it shares a culprit with the draft, or both have none, or both struck at once."""
     return not draft.names.isdisjoint(names) or not (names or draft.names) or _one_blow(draft, weighed)
 
 
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
-    """What comes back to the same culprit before the group was quiet for so long is one draft."""
+    """One draft for what recurs for the same culprit before the group was quiet for `quiet` ms."""
     drafts: list[Draft] = []
     recent: dict[str, list[Draft]] = {}
     for weighed in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):

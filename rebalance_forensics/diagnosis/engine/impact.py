@@ -25,16 +25,16 @@ Stretch = tuple[int, int]
 def member_impact_of(
     timeline: Timeline, started: int, rebalances: Sequence[Rebalance], spans: Sequence[MemberSpan]
 ) -> MemberImpact | None:
-    """The cost of an incident by its members' spans and its rebalances; None where the coordinator told of neither."""
+    """The cost of an incident by its members' spans and its rebalances; None if the coordinator logged neither."""
     member_time = member_time_of(timeline)
     by_member: dict[str, int] = defaultdict(int)
     for span in spans:
-        by_member[span.member] += _until_member_impact(span.ended_at, member_time) - span.started_at
+        by_member[span.member] += _end_or_last(span.ended_at, member_time) - span.started_at
     earliest = started
     for span in spans:
         earliest = min(earliest, span.started_at)
     size = member_time.size_before(earliest)
-    at_least, at_most = _stopped_member_impact(timeline, member_time, {r.id for r in rebalances}, spans, size)
+    at_least, at_most = _all_members_absent_ms(timeline, member_time, {r.id for r in rebalances}, spans, size)
     lost = {member: ms for member, ms in by_member.items() if ms > SHORTEST_UNREAD_MS}
     if not lost and not at_most and not at_least:
         return None
@@ -49,34 +49,34 @@ def member_impact_of(
     )
 
 
-def _stopped_member_impact(
+def _all_members_absent_ms(
     timeline: Timeline, member_time: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
 ) -> tuple[int | None, int | None]:
-    """For how long, at least and at most, nobody read anything: only eager members all stop for a rebalance."""
+    """Time for which no member read anything, at least and at most; only eager members all stop for a rebalance."""
     if size is None or timeline.mode == "server-side":
         return None, None
     without_assignment = [
         member_time.none_in_force[rebalance] for rebalance in sorted(begun) if rebalance in member_time.none_in_force
     ]
-    ends = [(span, _until_member_impact(span.ended_at, member_time)) for span in spans]
-    surely_gone = _all_gone([(span.missed_at, end) for span, end in ends], member_time)
-    possibly_absent = _all_gone(
+    ends = [(span, _end_or_last(span.ended_at, member_time)) for span in spans]
+    certainly_absent = _all_absent([(span.missed_at, end) for span, end in ends], member_time)
+    possibly_absent = _all_absent(
         [(min(span.started_at, span.from_earliest or span.started_at), end) for span, end in ends], member_time
     )
     joined = [
-        (max(span.started_at, span.all_stopped_at), _until_member_impact(span.ended_at, member_time))
+        (max(span.started_at, span.all_stopped_at), _end_or_last(span.ended_at, member_time))
         for span in without_assignment
         if span.all_stopped_at is not None and timeline.mode == "eager"
     ]
-    unassigned = [(span.started_at, _until_member_impact(span.ended_at, member_time)) for span in without_assignment]
+    unassigned = [(span.started_at, _end_or_last(span.ended_at, member_time)) for span in without_assignment]
     # All of them may have been gone for longer than the logs show.
     unbounded = bool(spans) and any(span.at_least for span in spans) and len({span.member for span in spans}) >= size
     at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*possibly_absent, *unassigned])
-    return _covered([*surely_gone, *joined]) or None, at_most
+    return _covered([*certainly_absent, *joined]) or None, at_most
 
 
-def _all_gone(absences: Iterable[Stretch], member_time: MemberTime) -> list[Stretch]:
-    """When every member that an assignment was for was gone at once; each is gone once at a time."""
+def _all_absent(absences: Iterable[Stretch], member_time: MemberTime) -> list[Stretch]:
+    """Spans in which every member of an assignment was absent at once."""
     marks = sorted([mark for begin, end in absences for mark in ((begin, 1), (end, -1))])
     found: list[Stretch] = []
     absent = 0
@@ -88,7 +88,7 @@ def _all_gone(absences: Iterable[Stretch], member_time: MemberTime) -> list[Stre
 
 
 def _covered(stretches: Iterable[Stretch]) -> int:
-    """How much time they cover together."""
+    """Length of their union."""
     covered = 0
     latest: int | None = None
     for begin, end in sorted(stretches):
@@ -98,7 +98,7 @@ def _covered(stretches: Iterable[Stretch]) -> int:
     return covered
 
 
-def _until_member_impact(end: int | None, member_time: MemberTime) -> int:
+def _end_or_last(end: int | None, member_time: MemberTime) -> int:
     return member_time.until if end is None else end
 
 
@@ -108,13 +108,13 @@ def impact_of(
     ended: int,
     rebalances: Sequence[Rebalance],
     unread: Sequence[UnreadSpan],
-    members_gone: Sequence[MemberSpan],
+    absent_members: Sequence[MemberSpan],
 ) -> Impact:
     """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole.
 
-    Of lines without times no length is known, only who paused and how many rebalances there were.
+    Lines without times give no lengths, only the members that paused and the number of rebalances.
     """
-    found = _impact_of(timeline, started, ended, rebalances, unread, members_gone)
+    found = _impact_of(timeline, started, ended, rebalances, unread, absent_members)
     return replace(found, of_connect=True) if timeline.kind == "connect" else found
 
 
@@ -124,11 +124,11 @@ def _impact_of(
     ended: int,
     rebalances: Sequence[Rebalance],
     unread: Sequence[UnreadSpan],
-    members_gone: Sequence[MemberSpan],
+    absent_members: Sequence[MemberSpan],
 ) -> Impact:
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
-    logged = bool(pauses) or bool(timeline.cached(_telling_of_pauses).places_touching(started, until))
+    logged = bool(pauses) or bool(timeline.cached(_logs_showing_pauses).places_touching(started, until))
     members = len({p.client_id or p.member_id for p in pauses}) if logged else None
     partitions = len({x for p in pauses for x in p.partitions}) if logged else None
     if not is_timed(started):
@@ -136,10 +136,10 @@ def _impact_of(
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
-        by_partition[span.partition] += _until(span, owners) - span.started_at
+        by_partition[span.partition] += _end_of(span, owners) - span.started_at
     step = max([p.step_ms for p in pauses if p.is_blurred], default=0)
     paused_ms = sum([(p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses])
-    pause_ms = _told(paused_ms, step) if logged else None
+    pause_ms = _unless_below_resolution(paused_ms, step) if logged else None
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     longest_ms = by_partition[longest] if longest is not None else 0
     if longest_ms < step or not _is_known(owners, started, until, by_partition):
@@ -148,7 +148,7 @@ def _impact_of(
             members=members,
             partitions=partitions,
             rebalances=len(rebalances),
-            by_member=member_impact_of(timeline, started, rebalances, members_gone),
+            by_member=member_impact_of(timeline, started, rebalances, absent_members),
         )
     whole = owners.whole_between(started, until)
     return Impact(
@@ -158,7 +158,9 @@ def _impact_of(
         unread_at_least=not whole or bool(owners.unknown.touching(started, until)),
         longest_unread_ms=longest_ms,
         longest_unread_partition=longest,
-        stopped_ms=_told(_stopped(owners, started, until, unread, by_partition), step) if whole else None,
+        stopped_ms=_unless_below_resolution(_stopped(owners, started, until, unread, by_partition), step)
+        if whole
+        else None,
         pause_ms=pause_ms,
         members=members,
         partitions=partitions,
@@ -167,7 +169,8 @@ def _impact_of(
 
 
 def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping[str, int]) -> bool:
-    """Whether the logs tell anything of it: no span is no cost only where the owners of all partitions are known."""
+    """True if the logs show what was unread."""
+    # No unread span means no cost only where the owners of all partitions are known.
     if by_partition:
         return True
     if not owners.known_between(started, until) or owners.unknown.touching(started, until):
@@ -175,29 +178,29 @@ def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping
     return owners.whole_between(started, until) or owners.presumed_whole
 
 
-def _told(ms: int | None, step: int) -> int | None:
-    """A length, unless it is shorter than the step of the times that it is measured by."""
+def _unless_below_resolution(ms: int | None, step: int) -> int | None:
+    """A length, or None if it is shorter than the resolution of the times behind it."""
     return None if (ms or 0) < step else ms
 
 
-def _until(span: UnreadSpan, owners: Ownership) -> int:
+def _end_of(span: UnreadSpan, owners: Ownership) -> int:
     return span.ended_at if span.ended_at is not None else owners.until
 
 
 def _stopped(
     owners: Ownership, started: int, until: int, unread: Sequence[UnreadSpan], by_partition: Mapping[str, int]
 ) -> int | None:
-    """For how long nobody in the group read anything, while the incident or its own spans lasted."""
+    """Time for which no member read any partition, within the incident and its own spans."""
     if not unread:
         return 0
     begin = min(started, *(span.started_at for span in unread))
-    stopped = owners.stopped_ms(begin, max(until, *(_until(span, owners) for span in unread)))
+    stopped = owners.stopped_ms(begin, max(until, *(_end_of(span, owners) for span in unread)))
     # Another incident may have stopped the group in between.
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
 
-def _telling_of_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
-    """The clients' logs that would show a pause: only the member says that it gave partitions up."""
+def _logs_showing_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
+    """Logs that would show a pause: only the member itself logs that it revoked partitions."""
     logs = (
         log
         for participant in timeline.participants.everybody
@@ -208,29 +211,29 @@ def _telling_of_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
 
 
 def _concerned(by_partition: Mapping[str, int]) -> int:
-    """How many partitions were unread for about as long as the longest: those that only changed hands do not count."""
+    """Number of partitions unread for about as long as the longest; mere changes of owner do not count."""
     longest = max(by_partition.values(), default=0)
     return sum(2 * ms >= longest for ms in by_partition.values())
 
 
 def left_unread(unread: Sequence[UnreadSpan]) -> bool:
-    """Whether some of its partitions have no reader when the logs end: then it is not over."""
+    """True if partitions have no reader when the logs end, so that the incident is not over."""
     return bool(unread) and any(span.ended_at is None for span in unread)
 
 
 def stopped_for_good(timeline: Timeline, unread: Sequence[UnreadSpan]) -> bool:
-    """Whether nobody in the group reads anything when the logs end, and this is why."""
+    """True if no member reads any partition when the logs end, because of these spans."""
     owners = ownership_of(timeline)
     open_ones = {span.partition for span in unread if span.ended_at is None}
     return bool(open_ones) and open_ones == owners.partitions and owners.whole_between(owners.until, owners.until)
 
 
 def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) -> int:
-    """For how long the group was stopped other than by members that were shut down cleanly."""
+    """Time for which the group was stopped by anything but clean shutdowns."""
     owners = ownership_of(timeline)
     by_rebalance = [span for span in unread if span.why not in ("stopped", "unassigned")]
     if not by_rebalance:
         return 0
-    begin, end = min(span.started_at for span in by_rebalance), max(_until(span, owners) for span in by_rebalance)
-    longest = max(_until(span, owners) - span.started_at for span in by_rebalance)
+    begin, end = min(span.started_at for span in by_rebalance), max(_end_of(span, owners) for span in by_rebalance)
+    longest = max(_end_of(span, owners) - span.started_at for span in by_rebalance)
     return min(owners.stopped_ms(begin, end) or 0, longest)

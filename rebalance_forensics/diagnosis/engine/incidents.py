@@ -26,9 +26,9 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
-from rebalance_forensics.diagnosis.wording.culprits import ids_told, the_group
+from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
-from rebalance_forensics.diagnosis.wording.proof import most_telling
+from rebalance_forensics.diagnosis.wording.proof import select_evidence
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.event_index import by_time_then_origin
@@ -44,16 +44,16 @@ _NUMBERS = re.compile(r"\d+")
 
 
 def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], confidence: float) -> RootCause:
-    """One cause of an incident, told by all of its hypotheses that belong together."""
+    """One cause of an incident, with the evidence and advice of all its hypotheses."""
     hypotheses = [w.hypothesis for w in findings]
     because = [e for h in hypotheses for e in h.because]
     circumstances = [e for h in hypotheses for e in h.circumstances]
-    evidence, total = most_telling(_interleaved([h.because for h in hypotheses]), circumstances)
+    evidence, total = select_evidence(_interleaved([h.because for h in hypotheses]), circumstances)
     return RootCause(
         cause=cause,
         confidence=confidence,
         culprits=_culprits(timeline, findings),
-        narrative=_told_first(findings).hypothesis.narrative,
+        narrative=_first_fault(findings).hypothesis.narrative,
         evidence=evidence,
         evidence_total=total,
         occurrences=len(hypotheses),
@@ -70,7 +70,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 
 
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
-    """Each piece once: occurrences differ in their numbers only, and those of the longest count."""
+    """Each piece of advice once; of pieces that differ in numbers only, that of the longest occurrence."""
     kept: dict[str, Advice] = {}
     hypotheses = [w.hypothesis for w in findings]
     for hypothesis in (
@@ -100,8 +100,8 @@ def _interleaved(proofs: Sequence[Sequence[Event]]) -> list[Event]:
 
 
 def summary_of(findings: Sequence[Weighed]) -> str:
-    """The first finding, and to how many more it happened: a verdict that names one of many would mislead."""
-    first, others = _told_first(findings), _others(findings)
+    """Narrative of the first fault, and the number of other members affected."""
+    first, others = _first_fault(findings), _others(findings)
     if not others:
         return first.hypothesis.narrative
     return f"{_sentence(first.hypothesis.narrative)} {_affected(others)}"
@@ -110,11 +110,11 @@ def summary_of(findings: Sequence[Weighed]) -> str:
 def _others(findings: Sequence[Weighed]) -> list[str]:
     if len(findings) == 1:
         return []
-    return sorted({name for weighed in findings for name in names_of(weighed)} - names_of(_told_first(findings)))
+    return sorted({name for weighed in findings for name in names_of(weighed)} - names_of(_first_fault(findings)))
 
 
-def _told_first(findings: Sequence[Weighed]) -> Weighed:
-    """The first fault: that a member was stopped once before it failed again and again says little."""
+def _first_fault(findings: Sequence[Weighed]) -> Weighed:
+    """The first finding above info, else the first: a planned stop before repeated failures says little."""
     return next((weighed for weighed in findings if weighed.hypothesis.severity != "info"), findings[0])
 
 
@@ -130,7 +130,7 @@ def _sentence(text: str) -> str:
 
 def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit, ...]:
     blamed = {id(c): c for w in findings for c in w.hypothesis.culprits}
-    ids = ids_told(timeline, (e for w in findings for e in w.hypothesis.because))
+    ids = ids_in_evidence(timeline, (e for w in findings for e in w.hypothesis.because))
     found: dict[str, Culprit] = {}
     for culprit in blamed.values():
         known = found.get(culprit.name)
@@ -160,11 +160,11 @@ def incident_of(
     draft: Draft,
     assigned: Sequence[tuple[Rebalance, str]],
     unread: Sequence[UnreadSpan],
-    members_gone: Sequence[MemberSpan],
+    absent_members: Sequence[MemberSpan],
 ) -> Incident:
-    """The public picture of one draft; `assigned` are its rebalances with their triggers, `unread` what it left unread.
+    """The incident of one draft; `assigned` are its rebalances with their triggers, `unread` what it left unread.
 
-    `members_gone` says the same by members, as coordinators tell it.
+    `absent_members` are the spans of absent members that coordinators' logs show.
     """
     hypotheses = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, ended_at(draft, assigned)
@@ -180,7 +180,7 @@ def incident_of(
     if work_assigned and any(e.delay_ms for e in work_assigned.between(started, ended)):
         followups.add("connect-delayed")
     first = draft.findings[0]
-    impact = impact_of(timeline, started, ended, rebalances, unread, members_gone)
+    impact = impact_of(timeline, started, ended, rebalances, unread, absent_members)
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,
@@ -203,7 +203,7 @@ def incident_of(
 
 
 def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
-    """Its last known effect, the rebalances that it brought included."""
+    """Time of its last known effect, its rebalances included."""
     last = draft.last_at
     for rebalance, _ in assigned:
         last = max(last, rebalance.ended_at())
@@ -215,8 +215,8 @@ def _severity(
 ) -> Severity:
     """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical.
 
-    A plan that kept the whole group from reading for long, other than by shutting it down, is felt like a fault. A
-    guess is not critical.
+    A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a
+    fault. A guess is not critical.
     """
     worst = max([h.severity for h in hypotheses], key=_WEIGHT.__getitem__)
     if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= REQUEST_TIMEOUT_MS:
@@ -246,8 +246,8 @@ def _hashed(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
 
-def with_ids_of_their_own(found: Iterable[IncidentAndUnread]) -> Iterator[IncidentAndUnread]:
-    """Tell incidents apart that begin with one line: an alert or a link that goes by the id means one of them.
+def with_unique_ids(found: Iterable[IncidentAndUnread]) -> Iterator[IncidentAndUnread]:
+    """Give incidents that begin with the same line different ids: alerts and links refer to one incident by its id.
 
     Each comes with the spans that it left unread, oldest incident first.
     """

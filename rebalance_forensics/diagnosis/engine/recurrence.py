@@ -26,7 +26,7 @@ def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
 
 
 def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weighed]]:
-    """What happened to the same culprits, cut wherever the group was quiet for longer."""
+    """Findings of the same culprits, in runs that end where the group was quiet for longer."""
     by_culprit: dict[frozenset[str], list[Weighed]] = defaultdict(list)
     for weighed in sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause)):
         by_culprit[frozenset(c.name for c in weighed.hypothesis.culprits)].append(weighed)
@@ -41,7 +41,7 @@ def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weigh
 
 
 def _choices(weighed: Weighed, outcome: Outcome) -> Choices:
-    """The verdict, and where no log of its own tells more, the rivals that explain the very same about as well."""
+    """The verdict and, if no member has a log, rivals that explain exactly the same facts about as well."""
     if any(who.has_log for who in weighed.hypothesis.participants):
         return {weighed.cause: weighed}
     facts = {fact.id for fact in weighed.hypothesis.explains}
@@ -79,7 +79,7 @@ class _Verdicts:
             self._explained[by].append(fact)
 
     def settle(self, run: Sequence[Choices]) -> None:
-        """Give all of them the cause that explains them best together."""
+        """Give the whole run the cause that explains it best."""
         if len(run) == 1 and len(run[0]) == 1:
             return
         shared = set.intersection(*(set(choices) for choices in run))

@@ -254,7 +254,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
 
 
 def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[Event], session: int) -> bool:
-    """Whether the coordinator, whose log covers another session timeout, kept it: its heartbeats resumed in time."""
+    """True if the coordinator's log goes on for a session timeout and does not remove it: its heartbeats resumed."""
     begin, end = time_of(expired[0]) - session, time_of(expired[-1]) + session
     heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
     return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
@@ -332,7 +332,7 @@ _REQUESTS: Mapping[type[Event], str] = {
 
 
 def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
-    """Whether the client could connect at all: the address it tried is the one that the broker advertises."""
+    """Failed connections in words; the address that a client tries is the one that the broker advertises."""
     if not failed:
         return ", and these lines do not show whether the coordinator, the network or the client caused it."
     brokers = ", ".join(f"broker-{broker}" for broker in failed)
@@ -363,7 +363,7 @@ def _lone(
 
 
 def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:
-    """Whether something else accounts for that time, give or take a session."""
+    """True if a draft covers that time, give or take a session."""
     return any(
         w.hypothesis.started_at() - session <= at <= w.hypothesis.last_at() + session
         for draft in drafts

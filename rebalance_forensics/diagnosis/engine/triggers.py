@@ -17,7 +17,7 @@ Assigned = dict[str, tuple[Draft, str]]
 
 
 def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:
-    """Deal the rebalances to the drafts."""
+    """Assign each rebalance to the draft that explains it or that it follows up on."""
     of_finding = {f: d for d in drafts for f in d.findings}
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,

@@ -30,7 +30,7 @@ class Extent(Struct, frozen=True, eq=False):
 
     @property
     def is_fault(self) -> bool:
-        """Whether anything in it is more than planned or benign."""
+        """True if any finding is above info."""
         return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)
 
 
@@ -44,7 +44,7 @@ def shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, 
 
 
 def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[MemberSpan]]:
-    """The same of what members had, as coordinators tell it."""
+    """Spans without a reader by member, as coordinators' logs show them, assigned to incidents."""
     member_time = member_time_of(timeline)
     return _shared_out(member_time.spans, member_time.until, extents)
 
@@ -73,7 +73,7 @@ def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent])
 
 
 def _blamed(extent: Extent, span: UnreadSpan | MemberSpan) -> bool:
-    """Whether the incident is put down to the member that could no longer read."""
+    """True if the incident blames the member that could no longer read."""
     return span.why in _MEMBER_GONE and span.client_id in extent.draft.names
 
 

@@ -42,7 +42,7 @@ def would_decide(
             needs.append(need)
             parted.update(names)
     if not asked:
-        wanted = (need for need in _unheard(timeline, verdict) if not _is_at_hand(timeline, need))
+        wanted = (need for need in _missing_logs(timeline, verdict) if not _is_at_hand(timeline, need))
         asked = {(need.what, need.who): ([need], set(candidates)) for need in islice(wanted, MOST_LOGS)}
     undecided = ((needs, parted | {verdict.cause}) for needs, parted in asked.values())
     return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in undecided)
@@ -68,7 +68,7 @@ def _needed(answers: Answers) -> Iterator[Need]:
             yield from answer.needs
 
 
-def _unheard(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
+def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     """Where no sign asks for a log: those concerned, the coordinator, the other members; what came before and after."""
     begin, end = verdict.subject.begin, verdict.subject.end
     blamed = verdict.hypothesis.participants
@@ -91,7 +91,7 @@ def _members_by_name(timeline: Timeline) -> list[Participant]:
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:
-    """Whether the log is there already, as long and as detailed as it is asked for."""
+    """True if the log is there already, as long and as detailed as needed."""
     if need.begin is None or need.end is None:
         return False
     if need.of_the_coordinator:

@@ -25,7 +25,7 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     answers: tuple[tuple[Row, Answer], ...]
     odds: int
     lacks_decision: bool = False
-    """Whether its lines are an excerpt, and none of them decides: the lines that were left out may say otherwise."""
+    """True if its lines are an excerpt and none decides: lines that were left out may contradict them."""
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 

@@ -1,4 +1,4 @@
-"""Who took part in each rebalance, who was missing, who was new; who led it, and whether leadership was stable."""
+"""Participation in each rebalance: members that took part, were missing or new, its leader and how stable that was."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def participants(timeline: Timeline) -> tuple[Participation, ...]:
 
 
 def leadership(timeline: Timeline) -> Leadership:
-    """Whether it was stable, and every time it moved."""
+    """Stability of the leadership, and every move of it."""
     return leadership_of(rounds_of(timeline))
 
 
 def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
-    """The same, of rounds already known."""
+    """Participants of rounds already known."""
     found = []
     before: dict[str, str | None] | None = None
     for each in rounds:
@@ -51,7 +51,7 @@ def _renewed(now: dict[str, str | None], before: dict[str, str | None]) -> tuple
 
 
 def leadership_of(rounds: Sequence[Round]) -> Leadership:
-    """The same, of rounds already known."""
+    """Leadership of rounds already known."""
     known = [r for r in rounds if r.leader is not None]
     changes = tuple(
         LeaderChange(
@@ -68,7 +68,7 @@ def leadership_of(rounds: Sequence[Round]) -> Leadership:
 
 
 def _took_part(name: str, before: Round, after: Round) -> bool | None:
-    """Whether a member took part under the id it had: one that is back under a new id had lost its membership."""
+    """True if a member took part under the id it had; under a new id it had lost its membership."""
     if after.members is None:
         return None
     known = {member for other, member in before.members or () if other == name and member is not None}

@@ -49,7 +49,7 @@ def close_together(timeline: Timeline) -> tuple[Burst, ...]:
 
 
 def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
-    """The same, of rounds already known."""
+    """Bursts of rounds already known."""
     runs: list[list[Round]] = []
     for each in rounds:
         if runs and each.started_at - runs[-1][-1].ended_at() <= NEXT_HEARTBEAT_MS:

@@ -51,17 +51,17 @@ class _Clock(Struct, frozen=True):
     """When members joined an empty group."""
 
     def departures(self, after: int, until: int) -> Sequence[Departure]:
-        """Who went in that time."""
+        """Members that left in that time."""
         first, last = bisect_right(self.departed_at, after), bisect_right(self.departed_at, until)
         return self.timeline.departures[first:last]
 
     def formed(self, during: Round) -> bool:
-        """Whether the group was empty when that rebalance began."""
+        """True if the group was empty when that rebalance began."""
         index = bisect_left(self.formed_at, during.started_at - ROUND_TRIP_MS)
         return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
 
     def on_purpose(self, during: Round) -> bool:
-        """Whether a client's own words say that somebody wanted that rebalance: no timer sets the time of those."""
+        """True if a client logged a rebalance on request, which no timer sets off."""
         near = during.started_at - ROUND_TRIP_MS, during.started_at + ROUND_TRIP_MS
         asked = any(request.why in _WANTED for request in self.timeline.requests.between(*near))
         closed = any(departure.why in _CLOSED for departure in self.timeline.departures.between(*near))
@@ -88,7 +88,7 @@ def spacings(timeline: Timeline) -> tuple[Spacing, ...]:
 
 
 def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
-    """The same, of rounds already known."""
+    """Intervals between rounds already known."""
     clock = _clock_of(timeline)
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
@@ -140,7 +140,7 @@ def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
         yield from _by_number(bare, before, after, clock)
 
 
-def _told(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> Spacing:
+def _spacing(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> Spacing:
     return replace(bare, setting=setting, value_ms=value[0], configured=value[1], why=why)
 
 
@@ -151,7 +151,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
     for mark in _marks(before):
         fit = clock.fits(setting, after.started_at - mark)
         if fit is not None:
-            yield _told(bare, setting, fit, f"a {after.followup} follow-up, due this long after the assignment")
+            yield _spacing(bare, setting, fit, f"a {after.followup} follow-up, due this long after the assignment")
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -165,7 +165,7 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
             for mark in _marks(before):
                 fit = clock.fits(SESSION, departure.at - mark, late)
                 if fit is not None:
-                    yield _told(
+                    yield _spacing(
                         bare,
                         SESSION,
                         fit,
@@ -178,7 +178,7 @@ def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Cl
         fit = clock.fits(POLL, departure.at - mark)
         if fit is not None:
             why = f"{departure.participant.name} had not called poll() since its assignment in the previous rebalance"
-            yield _told(bare, POLL, fit, why)
+            yield _spacing(bare, POLL, fit, why)
 
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -190,7 +190,9 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
     for setting in (REBALANCE if connect else POLL, INITIAL_DELAY):
         fit = clock.fits(setting, stood_open)
         if fit is not None and (setting != INITIAL_DELAY or clock.formed(before)):
-            yield _told(bare, setting, fit, "the previous join phase lasted that long, and the next one began at once")
+            yield _spacing(
+                bare, setting, fit, "the previous join phase lasted that long, and the next one began at once"
+            )
 
 
 def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -198,7 +200,7 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
         for mark in _marks(before):
             fit = clock.fits(setting, after.started_at - mark)
             if fit is not None and fit[0] >= HEARTBEAT_MS:
-                yield _told(bare, setting, fit, "the interval equals the setting; the logs show no other link")
+                yield _spacing(bare, setting, fit, "the interval equals the setting; the logs show no other link")
 
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:

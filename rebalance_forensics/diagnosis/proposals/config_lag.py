@@ -150,7 +150,7 @@ def _leader_name(participant: Participant | None, member: str) -> str:
 
 
 def timed_out(lag: ConfigLag) -> bool:
-    """Whether the worker that tried most often never came to the end of the topic, as when a broker is down."""
+    """True if the worker that tried most often never reached the end of the config topic, as when a broker is down."""
     reads = [e for e in lag.workers[0].lines if isinstance(e, ConfigOffsetBehind)] if lag.workers else []
     return any(e.failed and e.wanted is None for e in reads) and not any(
         e.failed and e.wanted is not None for e in reads
@@ -158,7 +158,7 @@ def timed_out(lag: ConfigLag) -> bool:
 
 
 def _goes_on(timeline: Timeline, lag: ConfigLag) -> bool:
-    """Whether the logs end in the midst of it: nobody behind was given an assignment that it could take up."""
+    """True if the logs end before a worker that was behind received an assignment that it could take up."""
     last = max(map(time_of, lag.lines))
     given = timeline.own.of_type(WorkerAssigned).between(last + 1, timeline.last)
     return timeline.last - last < REQUEST_TIMEOUT_MS and all(e.error for e in given)

@@ -97,7 +97,7 @@ def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
 
 
 def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
-    """Who coordinated the group afterwards, where a broker says that it loaded the group."""
+    """The next coordinators, from the lines of brokers that loaded the group."""
     by = _loaded_by(chain)
     if not by:
         return ""

@@ -54,7 +54,7 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
 
 
 def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
-    """The same members left and came back while the others stayed."""
+    """Members left and came back while the others stayed."""
     found = about_absences(
         timeline,
         flapping.absences,

@@ -84,7 +84,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
 
 
 def _is_of_others(request: Request, vanished: Vanished) -> bool:
-    """Whether whoever rejoins says that other topics changed."""
+    """True if the rejoining members logged a change of other topics."""
     seen = {topic for event in request.events for topic in changed_topics(event)}
     return bool(seen) and seen.isdisjoint(vanished.topics)
 

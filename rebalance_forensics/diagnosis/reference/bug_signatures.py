@@ -71,7 +71,7 @@ class Witness:
         self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
 
     def tells_of(self, names: Iterable[str]) -> bool:
-        """Whether there is any event of these types."""
+        """True if there is an event of these types."""
         return bool(self.timeline.of(*(EVENT_TYPES[name] for name in names)))
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
@@ -80,7 +80,7 @@ class Witness:
             yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
-        """Whether the log that would show it reaches that far."""
+        """True if the log that would show it reaches that far."""
         if brokers:
             return self._last_of_brokers >= until
         place = place_name(event)
@@ -158,7 +158,7 @@ def _spans(steps: Sequence[Step], near: tuple[int, int]) -> list[tuple[int, int]
 
 
 def _fits(signature: Signature, witness: Witness) -> bool:
-    """Whether it is a group of this kind, with these settings, and every step has an event that it may be."""
+    """True if the kind and settings of the group fit, and there is an event for every step."""
     timeline = witness.timeline
     asked = (
         (signature.kinds, timeline.kind),
@@ -256,7 +256,7 @@ def _by_whom(step: Step, event: Event, matched: Sequence[Event], witness: Witnes
 
 
 def _interrupted(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
-    """Whether one of the same parties (anybody, where none is known) did what must not lie in between."""
+    """True if one of the same parties (any, where none is known) did what must not lie in between."""
     if not step.without:
         return False
     before = matched[-1]

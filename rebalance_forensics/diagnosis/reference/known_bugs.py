@@ -74,7 +74,7 @@ def _bugs_in(kind: str, running: frozenset[tuple[Side, Release, Release]]) -> li
 
 
 def _dates_itself(bug: Bug, running: frozenset[tuple[Side, Release, Release]]) -> bool:
-    """Whether its words alone show an affected release, as no line of that side shows any."""
+    """True if its words alone prove an affected release, since no line of that side shows the release."""
     return bug.dated_by_words and all(side != bug.side for side, _, _ in running)
 
 

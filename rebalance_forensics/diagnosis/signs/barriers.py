@@ -34,7 +34,7 @@ def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
-    """Whether this expiry is what the barrier waited for, and not one while others were still waited for."""
+    """True if the barrier waited for this expiry alone, and not for other members as well."""
     return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - ROUND_TRIP_MS
 
 
@@ -43,7 +43,7 @@ def _ended(rebalance: Rebalance, departure: Departure) -> bool:
     absent="no session expired while the barrier was open",
 )
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the group waited for somebody who sent no heartbeats: then its silence is the cause."""
+    """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
     barriers = _barriers(subject)
     expired = [d for r in barriers for d in _lost_meanwhile(timeline, r) if _ended(r, d)]
     if expired:
@@ -56,14 +56,14 @@ def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="a member was lost without a LeaveGroup while the barrier was open", absent="")
 def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether an earlier expiry, a client's own log, or its absence from the next generation tells that it was lost."""
+    """A member was lost meanwhile: an expiry, its own log, or its absence from the next generation shows it."""
     lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
     return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
 
 
 @sign(present="the coordinator moved while the barrier was open, so the members had to find it again first", absent="")
 def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the group waited for another broker to load it rather than for one of its members."""
+    """The group waited for another broker to load it, not for one of its members."""
     loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
     return Present(tuple(loads)) if loads else Unobservable()
 
@@ -73,7 +73,7 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     absent="",
 )
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether members with rare heartbeats, which Kafka's documentation allows, would have joined as late."""
+    """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
     late = [_heard_late(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
     if HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
@@ -98,7 +98,7 @@ def _heard_late(timeline: Timeline, rebalance: Rebalance, participant: Participa
     absent="its own log shows no trouble with the coordinator while the group waited for it",
 )
 def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether those who were waited for were kept from joining: whoever asks for its coordinator in vain does poll."""
+    """The awaited members looked for their coordinator in vain; a client that does so is polling."""
     barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
     if not barriers or not subject.participants:
         return Unobservable()

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
     absent="it did not leave on its own",
 )
 def closed(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members closed, whoever says so."""
+    """All members closed, by a line of their own log or of the coordinator's."""
     del timeline
     lines: list[Event] = []
     for absence in subject.absences:
@@ -43,7 +43,7 @@ def _evicted(absence: Absence) -> bool:
     absent="no close was logged",
 )
 def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether it is known that the consumers were closed, and did not leave for another reason."""
+    """The consumers are known to have been closed, rather than to have left for another reason."""
     lines: list[Event] = []
     for absence in subject.absences:
         shown = list(absence.stop.events[:2]) if absence.stop is not None else []
@@ -59,7 +59,7 @@ def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     absent="no error was logged just before it closed",
 )
 def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether an exception ended the membership."""
+    """An exception ended the membership."""
     lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
     if lines:
         return Present(tuple(lines))
@@ -75,7 +75,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the error is that of a connection: what was wrong with it is not shown by who closed", absent="")
 def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the client closed because it reached no broker."""
+    """The client closed because it could not reach any broker."""
     errors = [e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e)]
     return Present(tuple(errors)) if errors else Absent()
 
@@ -84,13 +84,14 @@ def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
     present="only the coordinator saw them go: an error that made them close would stand in their own logs", absent=""
 )
 def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether nobody but the coordinator tells that they left: members that fail one by one look like a deployment."""
+    """Only the coordinator logged the leaves."""
+    # To a coordinator, members that fail one by one look like a deployment.
     return Present() if left_without_client_log(timeline, subject.absences) else Absent()
 
 
 @sign(present="its leave reason alone says that it closed, as it does after an error", absent="")
 def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a close is known by what the coordinator was told (KIP-800), which is the same for any close."""
+    """The close is known by the reason in the LeaveGroup only (KIP-800), which is the same for any close."""
     leaves = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
     return Present(tuple(leaves)) if leaves and left_without_client_log(timeline, subject.absences) else Absent()
 

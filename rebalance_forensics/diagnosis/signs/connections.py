@@ -55,7 +55,7 @@ TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
     absent="its own log shows no lost connections while it was away",
 )
 def disconnects(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the member could not reach the brokers while it was silent."""
+    """The member could not reach the brokers while it was silent."""
     return asked_of_each(timeline, subject, _disconnects)
 
 
@@ -83,14 +83,14 @@ def failed_requests(absence: Absence) -> list[Event]:
 
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
-    """Whether it looked for its coordinator longer than a process that wakes up, and not as long as one cut off."""
+    """It looked for its coordinator longer than a process that wakes up, and less long than one that is cut off."""
     lost = timeline.events_from(absence.participant, CoordinatorLost).between(absence.at - 2 * ROUND_TRIP_MS, until)
     found = timeline.events_from(absence.participant, CoordinatorFound)
     return any(not found.any_between(time_of(e), time_of(e) + ROUND_TRIP_MS) for e in lost)
 
 
 def _not_reached(event: CoordinatorLost) -> bool:
-    """Whether the last that a client had from its coordinator was no answer at all."""
+    """The client's last request to its coordinator was not answered."""
     return "transport failure" in (event.cause or "") or "Timed out" in (event.cause or "")
 
 
@@ -120,7 +120,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
 
 
 def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
-    """Whether it tried to connect again and again: a process that wakes up reaches its brokers at the first attempt."""
+    """It tried to connect again and again; a process that wakes up reaches its brokers at the first attempt."""
     attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
     if not attempts or attempts[-1] - attempts[0] < ROUND_TRIP_MS:
         return False
@@ -128,7 +128,7 @@ def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> boo
 
 
 def _kept_sending(lost: Sequence[Event]) -> bool:
-    """Whether requests of different ages went unanswered: a process that stands still sends none meanwhile."""
+    """Requests of different ages went unanswered; a process that stands still sends none meanwhile."""
     to_coordinator = (e for e in lost if isinstance(e, NodeDisconnected) and e.api in TO_COORDINATOR)
     sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= ROUND_TRIP_MS)
     return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
@@ -145,7 +145,8 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
     absent="",
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether more than one client's word stands behind a lost connection: a frozen broker looks the same to one."""
+    """Other members were heard while this one lost its connections."""
+    # To a single client a frozen broker looks the same as a lost network.
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
     if not trouble:
         return Unobservable()
@@ -189,7 +190,7 @@ def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 @sign(present="it gave up its generation unasked, as a static member does whose poll timeout expires", absent="")
 def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether its own log shows nothing that would have made it give up its generation."""
+    """Its own log shows no reason to give up its generation."""
     lines = all_given_up_unasked(timeline, subject.absences)
     return Present(lines) if lines else Unobservable()
 

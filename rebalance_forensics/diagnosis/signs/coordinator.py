@@ -44,7 +44,7 @@ FOUND_ANOTHER = stated("another-coordinator-found", present="a member lost its c
     absent="its session expired at another time than one session after the coordinator moved",
 )
 def lost_in_the_move(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members sent the new coordinator no heartbeat at all.
+    """The new coordinator received no heartbeat of the members at all.
 
     A coordinator that loads a group starts every session anew (GroupCoordinator.onGroupLoaded), so the expiry says
     nothing about when a member was last heard by the one before.
@@ -71,7 +71,7 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     present="writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group", absent=""
 )
 def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the coordinator moved in the course of an outage of the offsets topic, or with the broker that began it.
+    """The coordinator moved during an outage of the offsets topic, or with the broker that began it.
 
     One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
     """

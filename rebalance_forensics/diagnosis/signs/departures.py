@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
     absent="no poll timeout was logged",
 )
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether anybody says that a member did not call poll() in time."""
+    """A line of either side says that the member did not call poll() in time."""
     expiries = [e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events]
     if expiries:
         return Present(tuple(sorted(expiries, key=lambda e: not isinstance(e, PollTimeoutExpired))))
@@ -53,7 +53,7 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="a different leave reason was logged", absent="")
 def other_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a LeaveGroup carried a reason (KIP-800) that is no poll timeout."""
+    """The LeaveGroup carried a reason (KIP-800) other than a poll timeout."""
     del timeline
     reasons = [_reasons(absence) for absence in subject.absences]
     return Present(tuple([e for lines in reasons for e in lines])) if reasons and all(reasons) else Unobservable()
@@ -71,7 +71,7 @@ def _reasons(absence: Absence) -> list[Event]:
 
 @sign(present="it gave a reason for leaving, and that is cut off here", absent="")
 def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether somebody left out the end of the lines that say why a member left: it may have been any reason."""
+    """The logged reason of the leave is cut off, and may have been any reason."""
     del timeline
     leaves = tuple(
         e
@@ -86,7 +86,7 @@ def reason_cut_off(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the coordinator was asked by an administrator to remove it", absent="")
 def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether somebody else sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
+    """An administrator sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
     removals = tuple(e for a in subject.absences for d in a.departures if d.why == "removed-by-admin" for e in d.events)
     if removals:
         return Present(removals)
@@ -96,7 +96,7 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the leave reason, or its own log, says that it unsubscribed", absent="")
 def unsubscribe_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a member left because it unsubscribed."""
+    """The member left because it unsubscribed."""
     del timeline
     unsubscribes = tuple(e for a in subject.absences for d in a.departures if d.why == "unsubscribed" for e in d.events)
     return Present(unsubscribes) if unsubscribes else Unobservable()

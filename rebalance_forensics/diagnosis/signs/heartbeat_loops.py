@@ -1,4 +1,4 @@
-"""Whether a client heartbeats from the loop that handles records, as KafkaJS, ruby-kafka, aiokafka and old Java do."""
+"""Signs of a heartbeat sent from the loop that handles records, as KafkaJS, ruby-kafka, aiokafka and old Java do."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
     absent="it left the group on its own",
 )
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members fell silent rather than left."""
+    """The members fell silent and sent no LeaveGroup."""
     for absence in subject.absences:
         own_lines = absence.departure_lines
         if unassigned_when_lost(timeline, absence) or log_starts_after_expulsion(timeline, absence):
@@ -95,12 +95,12 @@ def _would_log_its_leaving(timeline: Timeline, absence: Absence) -> bool:
     absent="its own log ends there while others continue",
 )
 def own_log_continues(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the process that was given up kept writing."""
+    """The process of the lost member kept writing its log."""
     return asked_of_each(timeline, subject, log_continues)
 
 
 def log_continues(timeline: Timeline, absence: Absence) -> Answer:
-    """Whether the log of one member goes on after the group lost it, without a start or a shutdown in between."""
+    """The log of one member continues after the group lost it, without a start or a shutdown in between."""
     return timeline.cached_as(("log continues", absence), lambda: _continues(timeline, absence))
 
 
@@ -134,7 +134,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
 
 @sign(present="it logged itself that its session was over, so it was running", absent="")
 def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
-    """Who dies says nothing of its session, and no request of its own is refused because the coordinator forgot it."""
+    """The member's own log has the loss of its session, or a request refused because the coordinator forgot it."""
     losses = [
         e
         for a in subject.absences
@@ -199,12 +199,12 @@ def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ..
 
 @sign(present="a new process of it started", absent="no new process started: its log continues without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether what came back was started anew."""
+    """The members that came back were new processes."""
     return asked_of_each(timeline, subject, anew)
 
 
 def anew(timeline: Timeline, absence: Absence) -> Answer:
-    """Whether one absence ended with a new process."""
+    """One absence ended with a new process."""
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
     known = log_continues(timeline, absence)
@@ -226,7 +226,7 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
 
 @sign(present="it shut down cleanly", absent="its log shows no shutdown")
 def shut_down(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether its own log says that it closed."""
+    """Its own log has a close."""
     return asked_of_each(timeline, subject, _closed)
 
 
@@ -240,7 +240,7 @@ def _closed(timeline: Timeline, absence: Absence) -> Answer:
 
 @sign(present="it logged lines or joined while it should have been paused", absent="")
 def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
-    """Where only the client tells that it was expelled: whether it was silent at all."""
+    """The member was active while it was said to be silent; asked where only the client logged its expulsion."""
     for absence in subject.absences:
         if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
             continue
@@ -283,7 +283,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")
 def static_member(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members have instance ids, as far as lines tell."""
+    """The members have instance ids, as far as lines show."""
     if not subject.participants:
         return Unobservable()
     if subject.absences and all(is_static(timeline, a) for a in subject.absences):
@@ -321,7 +321,8 @@ def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it had joined and not yet been given its assignment when it was no longer a member", absent="")
 def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
-    """Whoever does not send SyncGroup in time is unknown as well; nothing says that it was silent."""
+    """The member was lost before it received an assignment."""
+    # A member that does not send SyncGroup in time is removed as well, even if it sent heartbeats.
     shown = [unassigned_when_lost(timeline, away) for away in subject.absences]
     return Present(tuple(e for lines in shown for e in lines)) if shown and all(shown) else Absent()
 
@@ -330,7 +331,7 @@ def lost_before_its_assignment(timeline: Timeline, subject: Subject) -> Answer:
     present="its log begins when it was no member any more, so a poll timeout before that would not be shown", absent=""
 )
 def lost_before_its_log(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the first that a member's log says of it is that its commits are refused."""
+    """The member's log begins with refused commits."""
     shown = [log_starts_after_expulsion(timeline, away) for away in subject.absences]
     return Present(tuple(e for lines in shown for e in lines)) if shown and all(shown) else Absent()
 
@@ -341,7 +342,7 @@ def lost_before_its_log(timeline: Timeline, subject: Subject) -> Answer:
     absent="",
 )
 def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
-    """Without the coordinator's log: whether it lost members at the same time whose sessions end one by one."""
+    """Members of several processes were expelled at one heartbeat, whereas sessions expire one by one."""
     if not subject.absences or not all(expelled_with(timeline, away) for away in subject.absences):
         return Unobservable()
     together = expelled_with(timeline, subject.absences[0])
@@ -361,7 +362,7 @@ def paused_or_cut_off(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the coordinator evicted it for missing heartbeats", absent="")
 def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the coordinator says that a session expired, of a client that a slow record does not silence."""
+    """The coordinator logged an expired session of a client whose heartbeats do not depend on its poll loop."""
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     expiries = tuple(e for a in subject.absences for e in a.departure_lines if isinstance(e, MemberFailed))

@@ -35,7 +35,7 @@ MOST_NEEDED = 5
 
 @sign(present="a member joined or left at that time", absent="no member joined or left at that time")
 def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether anybody came or went: the coordinator's log would show it."""
+    """A member joined or left at that time, by the coordinator's log."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = timeline.moves(begin, end)
     if moves:
@@ -51,7 +51,7 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     absent="no member logged a reason to rejoin: no changed subscription, no changed metadata, no enforced rebalance",
 )
 def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a member says why it rejoined: the log of each of them might."""
+    """A member logged why it rejoined."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     requests = [e for r in timeline.requests.between(begin, end) for e in r.events[:1]]
     if requests:
@@ -70,7 +70,7 @@ def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the coordinator of the group moved at that time", absent="the coordinator did not move at that time")
 def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether another broker took the group over."""
+    """Another broker took over the group."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = tuple(_moves_of_the_coordinator(timeline, begin, end))
     return Present(moves) if moves else _by_the_coordinator(timeline, begin, end)

@@ -63,20 +63,20 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
 
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
-    """Whoever goes as all do makes room for nobody."""
+    """True if the departure was part of the whole group leaving, which makes room for no newcomer."""
     last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
     return frozenset(a.id for r in replacements(timeline) if r.away.departures[0].id not in last for a in r.arrivals)
 
 
 def _began_just_before(timeline: Timeline, at: int) -> bool:
-    """Whether the group's first generation was created so shortly before that its start may not be over."""
+    """The group's first generation is so recent that its start may not be over."""
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     created = first.stabilized_at or first.completed_at if first is not None and first.generation == 1 else None
     return created is not None and created <= at <= created + PROCESS_START_MS
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
-    """Whether no log reaches as far back as a member that is restarted, or lost its session, may be away.
+    """No log reaches back as far as a restarted or expired member may have been away.
 
     A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the group's
     first generation have all of its members.

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
     absent="nobody stayed: the group was empty after it",
 )
 def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether somebody else was still a member once all of these had gone."""
+    """Another member was still in the group when all of these had left."""
     if not subject.absences:
         return Unobservable()
     last = max(d.at for a in subject.absences for d in a.departures)
@@ -60,7 +60,7 @@ def _by_their_end(timeline: Timeline) -> list[tuple[int | None, Participant]]:
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
-    """Whether its log continues, or that of a coordinator that would have missed it."""
+    """True if its log continues, or the log of a coordinator that would have logged its loss."""
     left = final_departure(timeline, other)
     stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
@@ -97,7 +97,7 @@ def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     absent="the coordinator counts fewer members after it",
 )
 def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether those who went were replaced, be it that no line ties the newcomers to them."""
+    """Newcomers took the places of those that left, even if no line connects them."""
     if not subject.absences:
         return Unobservable()
     first = min(min(a.at, a.stop.at if a.stop is not None else a.at) for a in subject.absences)

@@ -43,7 +43,7 @@ def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     absent="no broker log shows a topic created, extended or deleted before the rejoin",
 )
 def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether brokers logged a changed topic early enough for members to notice, and late enough."""
+    """Brokers logged a changed topic within the time that members need to notice it."""
     requests = _asked(timeline, subject)
     if not requests:
         return Unobservable()
@@ -61,7 +61,7 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="the rebalance assigned partitions that no member had before", absent="")
 def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether assignments after the rejoin hold partitions of a topic that nobody had before."""
+    """Assignments after the rejoin hold partitions of a topic that no member had before."""
     rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
     new = [g for g in growths(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
     return Present(distinct_events(e for g in new for e in g.lines)) if new else Unobservable()
@@ -72,7 +72,7 @@ def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
     absent="its own log shows no changed subscription",
 )
 def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the member that rejoined subscribed to other topics just before."""
+    """The member that rejoined had just subscribed to other topics."""
     requests = _asked(timeline, subject)
     if not requests:
         return Unobservable()
@@ -102,7 +102,7 @@ def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) 
 
 @sign(present="it has led the group since this rebalance; a changed subscription does not change the leader", absent="")
 def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether whoever rejoined became the leader by it."""
+    """The member that rejoined became the leader."""
     for request in _asked(timeline, subject):
         rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
         number = rebalance.generation if rebalance is not None else None
@@ -114,7 +114,7 @@ def took_the_lead(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="a follower rejoined; only the leader looks for changed topics", absent="")
 def follower_rejoined(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether it is known that somebody else led the group when this member rejoined."""
+    """Another member is known to have led the group when this one rejoined."""
     requests = [r for r in _asked(timeline, subject) if r.why != "leader-rejoined"]
     for request in requests:
         rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
@@ -138,7 +138,7 @@ def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
 
 @sign(present="a member rejoined and these logs give no hint why", absent="")
 def no_hint(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether neither topics, partitions nor subscriptions are known to have changed before a rejoin."""
+    """No topic, partition or subscription is known to have changed before the rejoin."""
     requests = _asked(timeline, subject)
     hints = (topic_changed_before, partitions_grew, subscription_logged)
     if not requests or any(isinstance(hint.answer(timeline, subject), Present) for hint in hints):

@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 @sign(present="it came back", absent="it did not come back before the logs end")
 def came_back(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether the members were in again later."""
+    """The members were in the group again later."""
     return asked_of_each(timeline, subject, _back)
 
 
@@ -46,7 +46,7 @@ def _back(timeline: Timeline, absence: Absence) -> Answer:
 
 @sign(present="it had not come back when the logs end", absent="")
 def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a return is missing, be it that the logs end before it."""
+    """At least one member has not returned by the end of the logs."""
     del timeline
     away = [a for a in subject.absences if a.back_at is None and a.start is None]
     return Present() if away else Absent()
@@ -80,7 +80,7 @@ def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="its former member id was still in the group when it came back under a new one", absent="")
 def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
-    """Whoever stood still or was cut off would have used the old id."""
+    """The former id was still in the group; a member that paused or was cut off would have used it again."""
     del timeline
     for absence in subject.absences:
         if absence.back_at is not None and absence.back_at < absence.at:
@@ -90,7 +90,8 @@ def old_id_still_in(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it is a static member that was back within its session, as after any restart", absent="")
 def back_in_time(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether its group never missed it: a log that ends before the consumer closes shows no more than a death does."""
+    """A static member was back within its session, so that the group never lost it."""
+    # A log that ends before the consumer closes looks like the log of a process that died.
     returns = timeline.cached(_returns_in_time)
     for absence in subject.absences if returns else ():
         near = returns.of(absence.participant).between(absence.at, absence.at + session_timeout_ms(timeline))
@@ -108,7 +109,7 @@ def _returns_in_time(timeline: Timeline) -> TimeIndex[Return]:
     absent="the logs end too soon after it to show a return",
 )
 def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether a return could have been seen at all."""
+    """The logs could show a return."""
     for absence in subject.absences:
         unseen = absence.back_at is None and absence.start is None
         if unseen and timeline.coverage.end - absence.at < session_timeout_ms(timeline):
@@ -118,7 +119,7 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="somebody picked these lines, and may have left its return out", absent="")
 def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether later lines about others say nothing about a return that is not among them."""
+    """Later lines concern other members only and leave a return open."""
     if not timeline.coverage.is_excerpt:
         return Absent()
     unseen = [a for a in subject.absences if a.back_at is None and a.start is None]

@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
     absent="all threads of the process left",
 )
 def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
-    """Whether only some threads of an instance fell silent and came back under their names."""
+    """Only some threads of an instance fell silent, and came back under the same names."""
     if not subject.absences or any(a.participant.kind != "instance" for a in subject.absences):
         return Unobservable()
     lived = [a for a in subject.absences if process_survived(timeline, a)]

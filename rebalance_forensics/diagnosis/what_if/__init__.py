@@ -1,1 +1,1 @@
-"""The same faults under another group protocol, replayed step by step through a model of it."""
+"""What if: an incident's faults under another group protocol, replayed step by step through a model of it."""

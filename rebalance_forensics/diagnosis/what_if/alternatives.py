@@ -79,17 +79,17 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
 
 
 def _died(fault: Fault) -> bool:
-    """Whether its session had to end before the group missed it."""
+    """True if the member died, so that its session had to expire first."""
     return isinstance(fault, Went) and fault.how == "died"
 
 
 def _was_evicted(fault: Fault, pace: Pace) -> bool:
-    """Whether a member that lived lost its place."""
+    """True if a live member was evicted."""
     return isinstance(fault, StoodStill) and not _kept_waiting(fault, pace)
 
 
 def _kept_waiting(fault: Fault, pace: Pace) -> bool:
-    """Whether it was stuck while a rebalance waited for it, and not for so long that it was removed."""
+    """True if a rebalance waited for the stuck member, for less than max.poll.interval.ms."""
     return isinstance(fault, StoodStill) and fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
 
 
@@ -228,7 +228,7 @@ class _Case(Struct, frozen=True):
     known: KnownTimeouts
 
     def under(self, protocol: Protocol) -> Simulated:
-        """The same faults under another protocol."""
+        """The incident's faults under another protocol."""
         return simulate(self.sequence, self.epochs if protocol == "KIP-848" else self.classic, protocol)
 
 
@@ -238,7 +238,7 @@ def _commits_before_it_returns(timeline: Timeline) -> bool:
 
 
 def _is_like(present: Simulated, impact: Impact) -> bool:
-    """Whether the simulation of the group's own protocol comes to what the logs show."""
+    """True if the simulation of the group's own protocol agrees with what the logs show."""
     unread, stopped = impact.unread_partition_ms or 0, impact.stopped_ms
     off = max(OFF_PART * unread, HEARTBEAT_MS * (impact.unread_partitions or 1))
     near = present.partition_ms.low - off <= unread <= present.partition_ms.high + off

@@ -1,4 +1,4 @@
-"""Who gets which partition."""
+"""The assignors of the simulation: range and sticky."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ UNEVEN = 0.25
 """Batches differ in length by this part of their average, up or down."""
 
 
-class Held(Struct, frozen=True):
+class Reading(Struct, frozen=True):
     """A member owned a partition for a while."""
 
     partition: str
@@ -39,7 +39,7 @@ class Consumer:
     """How many processes there were; what one of them had planned its successor does not do."""
     owned: dict[str, float] = field(default_factory=dict)
     """Partition -> since when."""
-    held: list[Held] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
     beats_from: float = 0.0
     """Its heartbeats are sent at this time and every interval after it."""
     _next: float = 0.0
@@ -87,4 +87,4 @@ class Consumer:
         for partition in list(partitions):
             since = self.owned.pop(partition, None)
             if since is not None:
-                self.held.append(Held(partition, self.name, since, at))
+                self.readings.append(Reading(partition, self.name, since, at))

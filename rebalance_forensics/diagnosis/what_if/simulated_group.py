@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from random import Random
 
 from rebalance_forensics.diagnosis.what_if.agenda import Agenda
-from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Held
+from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Reading
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
@@ -32,7 +32,7 @@ class Slot:
 
     @property
     def lives(self) -> bool:
-        """Whether the process that took it still runs."""
+        """True while the process that took it runs."""
         return self.member.alive and self.member.life == self.life
 
 
@@ -54,8 +54,8 @@ class SimulatedGroup(ABC):
         still = tuple(f for f in self.sequence.faults if isinstance(f, StoodStill) and f.member == name)
         return Consumer(name, self.batch, self.pace.heartbeat, self.chance, still)
 
-    def run(self) -> list[Held]:
-        """Who owned which partition when, from begin to end; a member that stood still owned without reading."""
+    def run(self) -> list[Reading]:
+        """Ownership of every partition from begin to end; a member that stood still owned without reading."""
         begin = self.sequence.begin
         first_beat = begin + self.chance.random() * self.pace.heartbeat
         for name in self.sequence.members:
@@ -72,7 +72,7 @@ class SimulatedGroup(ABC):
         self.agenda.run(self.sequence.until)
         for member in self.members.values():
             member.give_up([*member.owned], self.sequence.until)
-        return [reading for member in self.members.values() for reading in member.held]
+        return [reading for member in self.members.values() for reading in member.readings]
 
     def drift(self) -> float:
         """How far apart the heartbeats of members are that began together, in the last rebalance."""
@@ -120,7 +120,7 @@ class SimulatedGroup(ABC):
             self.joins(member, now)
 
     def _goes(self, member: Consumer, fault: Went, now: float) -> None:
-        """Whoever closes leaves the group, but for a static member (KIP-345); of the others the session has to end."""
+        """A closing member leaves at once unless it is static (KIP-345); any other loss takes a session timeout."""
         slot = self.slot_of(member)
         member.alive = False
         member.give_up([*member.owned], now)
@@ -158,7 +158,7 @@ class SimulatedGroup(ABC):
         self.agenda.plan(back, lambda at: self._wakes(slot, at))
 
     def _wakes(self, slot: Slot, now: float) -> None:
-        """Whoever lost its slot meanwhile is told so at its next heartbeat or poll, and joins again."""
+        """A member that lost its slot meanwhile learns it at its next heartbeat or poll, and joins again."""
         if slot.lives and slot not in self.slots:
             self.rejoins(slot.member, now)
 

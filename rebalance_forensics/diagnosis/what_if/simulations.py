@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.agenda import Step
 from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
-from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Held
+from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Reading
 from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, Pace, StoodStill
 from rebalance_forensics.diagnosis.what_if.simulated_group import SimulatedGroup, Slot
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
@@ -43,7 +43,7 @@ class Unread(Struct, frozen=True, kw_only=True):
         return {partition: _length(spans) for partition, spans in self.spans.items()}
 
 
-def unread_of(sequence: FaultSequence, readings: Iterable[Held]) -> Unread:
+def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
     """The gaps between the readings; who is frozen or stuck owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
     still = _standstills(sequence)

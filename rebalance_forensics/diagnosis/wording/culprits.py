@@ -1,4 +1,4 @@
-"""Who is to blame, by the name an operator uses, with every other name."""
+"""Culprits by the name that an operator uses, with every other name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
     return tuple(sorted(names - {name, ""}))
 
 
-def ids_told(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
+def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
     """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
     found: dict[str, list[str]] = defaultdict(list)
     many = timeline.cached(_of_many_ids)

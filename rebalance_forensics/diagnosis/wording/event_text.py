@@ -34,7 +34,7 @@ def what_happened(event: Event) -> str:
 
 
 def _is_fencing(event: Event) -> bool:
-    """Whether a controller says it of brokers that it heard nothing from: it is not the speaker that stopped."""
+    """True if a controller logged it about other brokers: the speaker itself did not stop."""
     return isinstance(event, BrokerStopped) and event.phase == "fenced"
 
 
@@ -52,7 +52,7 @@ def _who(event: Event) -> str:
 
 def _details(event: Event, fields: _Fields) -> list[str]:
     parts: list[str] = []
-    for name in fields.said:
+    for name in fields.texts:
         text = getattr(event, name)
         if isinstance(text, str) and text not in EMPTY:
             parts.append(text)
@@ -65,7 +65,7 @@ def _details(event: Event, fields: _Fields) -> list[str]:
         found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
     for name in fields.named:
         value = getattr(event, name)
-        phrase = _own(event, _told(value)) if value else ""
+        phrase = _own(event, _in_words(value)) if value else ""
         if phrase and not (parts and any(phrase in text for text in parts)):
             found.append(phrase)
     if len(parts) < 2:
@@ -78,7 +78,7 @@ class _Fields(NamedTuple):
 
     words: str
     """`poll timeout expired`."""
-    said: tuple[str, ...]
+    texts: tuple[str, ...]
     numbered: tuple[str, ...]
     flags: tuple[str, ...]
     named: tuple[str, ...]
@@ -98,7 +98,7 @@ def _own(event: Event, name: str) -> str:
     return "" if client and event.speaker.role != "broker" and name.startswith(client) else name
 
 
-def _told(value: object) -> str:
+def _in_words(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):

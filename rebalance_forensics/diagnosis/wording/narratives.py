@@ -51,7 +51,7 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
 
 
 def _silenced(timeline: Timeline, absence: Absence) -> str:
-    """Whether the coordinator evicted it, or a client that heard nothing only counted a session for itself."""
+    """True if the coordinator evicted it; a client without answers may only have counted a session by itself."""
     limit = session_limit(timeline, absence.participant)
     if _only_by_its_own_count(absence):
         return f"heard nothing from its coordinator for {limit} and took its session for expired"
@@ -59,7 +59,7 @@ def _silenced(timeline: Timeline, absence: Absence) -> str:
 
 
 def _only_by_its_own_count(absence: Absence) -> bool:
-    """Whether nobody but the client itself says that its session was over."""
+    """True if only the client itself logged the end of its session."""
     return all(isinstance(e, CoordinatorLost) for e in absence.departure_lines)
 
 

@@ -13,7 +13,7 @@ MOST_LINES = 20
 MOST_CIRCUMSTANCES = 4
 
 
-def most_telling(because: Iterable[Event], circumstances: Iterable[Event] = ()) -> tuple[tuple[Evidence, ...], int]:
+def select_evidence(because: Iterable[Event], circumstances: Iterable[Event] = ()) -> tuple[tuple[Evidence, ...], int]:
     """Twenty distinct lines at most, in the order the rule gave, and how many there are in all.
 
     A few of the circumstances close the list even where it is long: without them it would not stand alone.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
-from rebalance_forensics.diagnosis.what_if.consumer import Held
+from rebalance_forensics.diagnosis.what_if.consumer import Reading
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Unread, group_of, simulate, unread_of
 
@@ -67,7 +67,7 @@ def sequences(draw: some.DrawFn) -> FaultSequence:
     )
 
 
-def held_in(sequence: FaultSequence, pace: Pace, protocol: Protocol, seed: int) -> list[Held]:
+def held_in(sequence: FaultSequence, pace: Pace, protocol: Protocol, seed: int) -> list[Reading]:
     chance = Random(seed)  # noqa: S311 - phases of poll loops
     return group_of(sequence, pace, protocol, chance).run()
 
