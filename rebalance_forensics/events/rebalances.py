@@ -152,10 +152,12 @@ class JoinSucceeded(Event, frozen=True, kw_only=True):
     """JoinGroup was answered ("Successfully joined group with generation …").
 
     Until 2.6.0 the line came after SyncGroup and names no member (`after_sync` is True).
-    Connect's "Joined group at generation …" is an AssignmentReported, not this.
+    Connect's "Joined group at generation …" is an AssignmentReported, not this. `member_count` is the size of the
+    generation, which the coordinator sends to its leader alone.
     """
 
     generation: int
+    member_count: int | None = None
     member: str | None = None
     protocol: str | None = None
     after_sync: bool = False
@@ -223,10 +225,12 @@ class GenerationReset(Event, frozen=True, kw_only=True):
 class AssignmentComputed(Event, frozen=True, kw_only=True):
     """The leader finished the assignment of a classic generation ("Finished assignment for group …").
 
-    Who logs it is the leader. `assignment` maps member id to partitions: the exact membership.
+    Who logs it is the leader. `assignment` maps member id to partitions: the exact membership. `member_count` is how
+    many members there are, where the line does not list them.
     """
 
     generation: int | None = None
+    member_count: int | None = None
     assignment: Assignment = ()
 
 

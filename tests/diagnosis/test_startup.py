@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rebalance_forensics.diagnosis.model import RootCause
 from tests.diagnosis.closings import closes, comes
+from tests.diagnosis.other_clients import incidents
 from tests.epochs import EpochStory
 from tests.kafka_words import Release
 from tests.story import Side, Story
@@ -86,3 +90,103 @@ def test_an_old_client_in_a_later_generation_does_not_tell_that_it_is_alone(old:
     story = Story(seen="clients", release=(2, 2), generation=old).started("c-1", "00:59:58.000")
     told = [i.root_causes[0] for i in story.formed("c-1").case().incidents]
     assert [(cause.cause, cause.confidence < 0.6) for cause in told] == [("startup", old > 0)]
+
+
+COORDINATOR_CLASS = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+AT = "2026-03-01 01:10:{:02},100"
+PYTHON_INFO = AT + " - kafka.coordinator - INFO - "
+JAVA_INFO = "[" + AT + "] INFO [Consumer clientId=orders-1, groupId=payments] {} (" + COORDINATOR_CLASS + ")"
+RDKAFKA_DEBUG = "%7|17723274{:02}.100|{}|orders-1#consumer-1| [thrd:main]: {}"
+RDKAFKA_JOINED = (
+    "JoinGroup response: GenerationId {}, Protocol range, LeaderId orders-1-77aa{}, my MemberId orders-1-77aa, "
+    "member metadata count {}: (no error)"
+)
+FRANZ = "2026-03-01T01:10:00.100Z [INFO] "
+BROD = "01:10:00.100 [info] Group member (payments,coor=#PID<0.4032.0>,cb=#PID<0.4021.0>,generation={}):\n"
+JOINS_OF_EACH_CLIENT: dict[str, tuple[str, ...]] = {
+    "Java": (
+        JAVA_INFO.format(
+            0,
+            "Successfully joined group with generation Generation{{generationId={}, memberId='orders-1-77aa', "
+            "protocol='range'}}",
+        ),
+    ),
+    "Java, its leader's assignment alone": (
+        JAVA_INFO.format(
+            0, "Finished assignment for group at generation {}: {{orders-1-77aa=Assignment(partitions=[orders-0])}}"
+        ),
+    ),
+    "librdkafka": (
+        RDKAFKA_DEBUG.format(0, "JOINGROUP", RDKAFKA_JOINED.format("{}", " (me)", 1)),
+        RDKAFKA_DEBUG.format(0, "JOINGROUP", 'I am elected leader for group "payments" with 1 member(s)'),
+    ),
+    "kafka-python until 2.0": (
+        PYTHON_INFO.format(0) + "Elected group leader -- performing partition assignments using range",
+        PYTHON_INFO.format(0) + "Successfully joined group payments with generation {}",
+    ),
+    "kafka-python": (
+        PYTHON_INFO.format(0)
+        + "Successfully joined group payments <Generation {} (member_id: orders-1-77aa, protocol: range)>",
+    ),
+    "aiokafka": (PYTHON_INFO.format(0) + "Joined group 'payments' (generation {}) with member_id orders-1-77aa",),
+    "franz-go": (
+        FRANZ + "joined, balancing group; group: payments, member_id: orders-1-77aa, instance_id: <nil>, "
+        "generation: {}, balance_protocol: range, leader: true",
+    ),
+    "kafka-go": ("2026/03/01 01:10:00 Joined group payments as member orders-1-77aa in generation {}",),
+    "Sarama": (
+        "[sarama] 2026/03/01 01:10:00 Initializing new client",
+        "[sarama] 2026/03/01 01:10:00 client/coordinator coordinator for payments is #2 (b2.example.net:9092)",
+        "[sarama] 2026/03/01 01:10:03 client/coordinator coordinator for payments is #2 (b2.example.net:9092)",
+        "[sarama] 2026/03/01 01:20:00 consumergroup/session/sarama-77aa/{} released",
+    ),
+    "brod": (BROD + "elected=true",),
+}
+
+
+def startups(directory: Path, *lines: str) -> list[RootCause]:
+    found = (i.root_causes[0] for i in incidents(directory, *lines))
+    return [cause for cause in found if cause.cause == "startup"]
+
+
+@pytest.mark.parametrize("client", JOINS_OF_EACH_CLIENT)
+def test_each_client_that_joins_generation_1_shows_that_the_group_had_been_empty(tmp_path: Path, client: str) -> None:
+    (started,) = startups(tmp_path, *(line.format(1) for line in JOINS_OF_EACH_CLIENT[client]))
+    assert started.narrative == "Group started: one member joined."
+
+
+@pytest.mark.parametrize("client", JOINS_OF_EACH_CLIENT)
+def test_no_client_that_joins_a_later_generation_shows_that_the_group_had_been_empty(
+    tmp_path: Path, client: str
+) -> None:
+    told = startups(tmp_path, *(line.format(41) for line in JOINS_OF_EACH_CLIENT[client]))
+    assert all("no line shows that the group was empty" in started.narrative for started in told)
+
+
+@pytest.mark.parametrize(("members", "startups_found"), [(1, 1), (3, 0)])
+def test_a_new_leader_shows_an_empty_group_only_if_it_is_the_only_member(
+    tmp_path: Path, members: int, startups_found: int
+) -> None:
+    refused = "Rejoining group without an assignment: JoinGroup error: Broker: Group member needs a valid member ID"
+    told = startups(
+        tmp_path,
+        RDKAFKA_DEBUG.format(
+            0,
+            "JOINGROUP",
+            "JoinGroup response: GenerationId -1, Protocol , LeaderId , my MemberId orders-1-77aa, member metadata "
+            "count 0: Broker: Group member needs a valid member ID",
+        ),
+        RDKAFKA_DEBUG.format(0, "REJOIN", f'Group "payments": {refused}'),
+        RDKAFKA_DEBUG.format(3, "JOINGROUP", RDKAFKA_JOINED.format(41, " (me)", members)),
+    )
+    assert len(told) == startups_found
+
+
+def test_a_static_member_that_restarts_in_generation_1_does_not_start_the_group(tmp_path: Path) -> None:
+    """KIP-345: the coordinator answers with the generation that the group already has."""
+    line = (
+        "[2026-03-01 01:10:00,100] INFO [Consumer instanceId=pod-3, clientId=orders-1, groupId=payments] Successfully "
+        "joined group with generation Generation{generationId=1, memberId='pod-3-77aa', protocol='range'} "
+        f"({COORDINATOR_CLASS})"
+    )
+    assert not startups(tmp_path, line)

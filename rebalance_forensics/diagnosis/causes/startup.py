@@ -159,7 +159,8 @@ def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
     """True if their first generation has no other members, by the coordinator's count or the leader's list."""
     created = [e for e in events if isinstance(e, GenerationStabilized)]
-    counts = [e.member_count for e in created if e.member_count is not None]
+    counting = (e for e in events if isinstance(e, GenerationStabilized | JoinSucceeded | AssignmentComputed))
+    counts = [e.member_count for e in counting if e.member_count is not None]
     listed = [e for e in events if isinstance(e, AssignmentComputed)]
     number = next((e.generation for group in (created, listed) for e in group), None)
     counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]

@@ -141,6 +141,8 @@ class Generations:
                 slot.joined[event.member or placeholder_id(participant, event.speaker.client_id)] = participant
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.answered.append(event)
+                if event.member_count:
+                    slot.leader = slot.leader or event.member
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if participant in self._joining:
                     # A static member that restarts in time joins the generation that it was in: it began before.

@@ -56,6 +56,19 @@ from rebalance_forensics.timeline.replay.missed_rebalances import InferredDepart
 from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
+FIRST_GENERATION = 1
+"""A new group is in generation 0 (ClassicGroup); an empty group that is still known keeps its number."""
+
+
+def _joins_first_generation(participant: Participant, event: Event) -> bool:
+    """True if the member takes part in forming the group: nobody can have been in before generation 1.
+
+    A static member that restarts is answered with the generation that its group already has (KIP-345).
+    """
+    if not isinstance(event, JoinSucceeded | SyncSucceeded) or participant.instance_ids:
+        return False
+    return event.generation == FIRST_GENERATION
+
 
 class MembershipReplay(MembershipTable):
     """Replays a group's events in time order and keeps who is in."""
@@ -211,10 +224,10 @@ class MembershipReplay(MembershipTable):
         for member in sorted(assigned - self.live.keys()):
             if self._has_left(member):
                 continue
-            if self._came_unannounced(member, event):
-                self._arrived(
-                    member, event, asked=self._asked(self.participants.of_member(member), name_in_member_id(member))
-                )
+            is_first = event.generation == FIRST_GENERATION
+            if is_first or self._came_unannounced(member, event):
+                asked = self._asked(self.participants.of_member(member), name_in_member_id(member))
+                self._arrived(member, event, empty=is_first, asked=asked)
             else:
                 self.ensure_member(member, event)
         for member in assigned:
@@ -335,8 +348,10 @@ class MembershipReplay(MembershipTable):
             return  # a session that ends late, as of a process that was stopped
         known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
         renewed = known is not None and known != member and not known.startswith("?")
-        if self._fresh_start(participant, event) is not None or (left is not None and left.returned is None) or renewed:
-            self._arrived(member, event, asked=asked)
+        returns = left is not None and left.returned is None
+        is_first = _joins_first_generation(participant, event)
+        if is_first or renewed or returns or self._fresh_start(participant, event) is not None:
+            self._arrived(member, event, empty=is_first, asked=asked)
         else:
             self.ensure_member(member, event)
 

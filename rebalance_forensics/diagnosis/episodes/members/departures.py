@@ -247,9 +247,19 @@ def _is_added_thread(arrival: Arrival, born: list[Arrival], settled: int) -> boo
 def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     # Clients send their JoinGroup a little before the coordinator logs that the group was empty.
     begin, until = run[0].at, run[0].at + AT_ONCE_MS
-    if timeline.coverage.is_excerpt and not joins_empty_group(timeline, begin, until):
+    if (
+        timeline.coverage.is_excerpt
+        and not joins_empty_group(timeline, begin, until)
+        and not _leads_alone(timeline, run)
+    ):
         return False
     return any(a.while_empty for a in run if a.at <= until)
+
+
+def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
+    """True if the coordinator makes a newcomer the leader of a generation without other members."""
+    first = timeline.of(JoinSucceeded).first(run[0].at)
+    return len(run) == 1 and first is not None and first.member_count == 1 and first.member == run[0].member
 
 
 def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
@@ -294,7 +304,9 @@ def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
 def _member_counts(timeline: Timeline) -> dict[int, int]:
     """The most members that a generation was created with."""
     found: dict[int, int] = defaultdict(int)
-    for event in timeline.of(GenerationStabilized):
+    counting: list[GenerationStabilized | JoinSucceeded] = [*timeline.of(GenerationStabilized)]
+    counting += timeline.of(JoinSucceeded)
+    for event in counting:
         found[event.generation] = max(found[event.generation], event.member_count or 0)
     return found
 
