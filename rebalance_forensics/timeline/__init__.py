@@ -1,1 +1,1 @@
-"""Events of one group in, its history out: generations, members, leaders, pauses."""
+"""The history of one group from its events: generations, members, leaders, pauses, ownership."""

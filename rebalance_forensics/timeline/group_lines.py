@@ -1,4 +1,8 @@
-"""The lines that a group's history is made of, before their times are known: its own and those that may concern it."""
+"""The lines of a group before they are timed: those that name it, and those that may concern it.
+
+`gathered` collects them and corrects what single lines misreport; `attributed` picks, once the speakers are identified,
+the lines without a group that belong to this one.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,14 @@ _ANSWERS = {
     "UnknownMemberId": "UNKNOWN_MEMBER_ID",
     "FencedInstanceId": "FENCED_INSTANCE_ID",
 }
-"""What only a group's own coordinator answers to a member, as exceptions are called, and by its name in Errors."""
+"""Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors."""
 _ANSWER = re.compile("|".join(_ANSWERS))
 NO_GENERATION = -1
-"""Kafka's Generation.NO_GENERATION: the generation id of whoever is no member."""
+"""Kafka's Generation.NO_GENERATION: the generation id of a client that is no member."""
 
 
 class GroupLines(Struct, frozen=True):
-    """`own` name the group; `beside` name none and were written where its members live, or name a member of it."""
+    """`own` name the group; `nearby` name none, but a member of it or were written where its members run."""
 
     group: str
     own: tuple[Event, ...]
@@ -38,7 +42,7 @@ class GroupLines(Struct, frozen=True):
 
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
-    """Each line once, said by what its log shows its speaker to be: a broker, a client, a worker."""
+    """The lines of a group, each once and with the role that its log shows: broker, client, worker."""
     unique = _with_answers(_without_failed_joins(_without_mentions(distinct(own))))
     tied = ungrouped.of_ungrouped_clients(group, unique)
     unique = distinct([*unique, *tied]) if tied else unique
@@ -56,18 +60,18 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
 
 
 def attributed(lines: GroupLines) -> tuple[Event, ...]:
-    """The group's own lines and those beside them that are part of its story, once their speakers are known."""
+    """The group's own lines and the nearby ones that belong to it; their speakers are identified."""
     concern = distinct(concerning(lines.group, lines.own, lines.nearby))
     return (*lines.own, *adopted(lines.group, lines.own, concern))
 
 
 def _without_mentions(own: list[Event]) -> list[Event]:
-    """A line that only names the group tells nothing beside any other."""
+    """The lines without those that do no more than name the group, unless there are no others."""
     return [event for event in own if not isinstance(event, GroupMentioned)] or own
 
 
 def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
-    """The same events; "joined … generation -1" becomes what it is, a member without a generation."""
+    """The events, with "joined … generation -1" as what it is: the generation was reset during the join."""
     return [_reset(e) if _lacks_generation(e) else e for e in events]
 
 
@@ -80,7 +84,7 @@ def _reset(event: Event) -> GenerationReset:
 
 
 def _with_answers(events: Iterable[Event]) -> list[Event]:
-    """The same events; a coordinator that was given up for its own answer becomes that answer."""
+    """The events, with a CoordinatorLost whose cause is an answer of that coordinator as the answer itself."""
     return [_answered(event) if isinstance(event, CoordinatorLost) else event for event in events]
 
 

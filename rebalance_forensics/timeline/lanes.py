@@ -1,4 +1,4 @@
-"""Swim lanes: for each member, each thread of a Streams instance and each coordinator its stretches and moments."""
+"""Swim lanes of the report: spans and marks for each member, each thread of a Streams instance and each coordinator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAST_BROKER_EVENTS = 100
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
-    """One lane a member, below it one a thread of it, then one a coordinator."""
+    """A lane for each member, followed by those of its threads, then one for each coordinator."""
     marks: Marks = defaultdict(list)
     for event in merged(timeline.own, _broker_events(timeline)):
         mark = mark_of(event)
@@ -45,7 +45,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
 
 
 def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
-    """The lanes of whoever speaks and, where a broker speaks, of whom it speaks."""
+    """The lanes of an event: that of its speaker and, for a broker's line, those of the members it names."""
     speaker = event.speaker
     if speaker.role != "broker":
         return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
@@ -56,7 +56,7 @@ def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
 
 
 def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
-    """The thread's lane where it is known; a fault stands in the lane of its instance, too."""
+    """The lane of the thread, where it is known, else of the participant; a fault stands in both."""
     if participant is None:
         return set()
     thread = streams_thread(name or "")
@@ -66,9 +66,9 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 
 def _broker_events(timeline: Timeline) -> list[Event]:
-    """What its coordinators said to nobody in particular: all of it, or as much as the group's own lines allow.
+    """The lines of its coordinators that name no group, limited to about as many as the group's own.
 
-    What was said around the group's rebalances goes first: a broker tells more of a day than a picture may hold.
+    Those near its rebalances come first: a broker logs more in a day than a picture can show.
     """
     names = {term.broker for term in timeline.coordinators}
     by_broker = [
@@ -120,7 +120,7 @@ def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
 
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
-    """The generations in which one of these ids is a member, each with the joining before it."""
+    """A span for each generation that has one of these member ids, and one for the join before it."""
     ordered, by_member = timeline.generations, timeline.cached(_generations_by_member)
     for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
         generation = ordered[index]
@@ -163,7 +163,7 @@ def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
 
 
 def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
-    """From when a member could no longer read until the group gave it up, and while it held up a rebalance."""
+    """The spans in which a member could not read before the group removed it, or held up a join barrier."""
     for departure in timeline.departures.of(participant):
         yield from _until_departure(timeline, participant, departure)
     for join in late_joins(timeline).get(participant, ()):
@@ -178,7 +178,7 @@ def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator
 
 
 def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
-    """What is known of the time before a member went: from its partitions, else from its timeouts."""
+    """The span before a departure in which the member could not read: by its partitions, else by its timeouts."""
     unread = timeline.cached(_unread_by_client)
     gaps = [
         gap
@@ -206,7 +206,7 @@ def _until_departure(timeline: Timeline, participant: Participant, departure: De
 
 
 def _owner(timeline: Timeline, departure: Departure) -> Owner:
-    """Whose timeouts count: those of the client that went, of an instance with several the one that is named."""
+    """The consumer whose timeouts apply: the client in the member id, else the first of the participant."""
     participant = departure.participant
     named = timeline.participants.client_of(departure.member or "")
     return participant, named or min(participant.client_ids, default="")

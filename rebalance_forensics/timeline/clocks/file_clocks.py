@@ -1,8 +1,8 @@
-"""One clock for all files: zones and skews, by facts that two logs share.
+"""The clock of each file against the group's clock: zones and skews, by facts that two logs share.
 
-The brokers' clock is the reference. A client learns of a generation right after the coordinator
-created it, so the smallest delay between the two lines is the difference of their clocks. `Kafka startTimeMs`
-prints the instant of its own line as epoch ms, which gives the zone of a file whose layout has none.
+The brokers' clock is the reference. A client learns of a generation right after the coordinator created it, so the
+smallest delay between the two lines is the difference of their clocks. `Kafka startTimeMs` prints the time of its own
+line as epoch ms, which gives the zone of a file whose layout has none.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ E = TypeVar("E", bound=Event)
 
 _AS_IT_STARTS = (SettingsReported, VersionReported, ClientStarted, Subscribed)
 _LEAST_TIMES = 4
-"""So many different times are not whole seconds by chance, nor whole minutes where they are whole seconds."""
+"""So many different times are not all whole seconds, or whole minutes, by chance."""
 
 
 Doubt = Literal["start-times", "facts"]
-"""`Kafka startTimeMs` shows no zone that there is, or shared facts are further away than any zone."""
+"""`Kafka startTimeMs` shows a zone that does not exist, or shared facts differ by more than any zone."""
 
 
 class Season(NamedTuple):
-    """From a local time on, a zone is this much further east than the file's `shift_ms` has it."""
+    """From the local time `begin` on, the file's zone is `east_ms` further east than its `shift_ms` says."""
 
     begin: int
     east_ms: int
 
 
 class FileClock(Struct, frozen=True, kw_only=True, gc=False):
-    """How one file's clock differs: `shift_ms` is subtracted from its local times to get UTC on the group's clock.
+    """The clock of one file: `shift_ms` is subtracted from its local times to get UTC on the group's clock.
 
-    Of that, `zone_ms` is its zone, which lines that print an offset of their own do not have. `seasons` are the changes
-    of that zone, as start lines show them: summer time begins or ends.
+    Of that, `zone_ms` is its zone, which does not apply to lines that print an offset of their own. `seasons` are the
+    changes of that zone, as start lines show them: summer time begins or ends.
     """
 
     path: str
@@ -68,9 +68,9 @@ class FileClock(Struct, frozen=True, kw_only=True, gc=False):
     zone_ms: int = 0
     seasons: tuple[Season, ...] = ()
     step_ms: int = 1
-    """How far apart two of its times are at least: 1000 where its layout prints whole seconds."""
+    """The resolution of its times in ms: 1000 where its layout prints whole seconds."""
     doubt: Doubt | None = None
-    """Why it could not be put on the group's clock."""
+    """The reason why it could not be put on the group's clock."""
 
     def on_group_clock(self, at: EpochMs, *, zoned: bool = False) -> EpochMs:
         """A time of this file on the group's clock."""
@@ -78,7 +78,7 @@ class FileClock(Struct, frozen=True, kw_only=True, gc=False):
         return EpochMs(at - self.shift_ms - east + (self.zone_ms if zoned else 0))
 
     def span_on_group_clock(self, first: EpochMs, last: EpochMs) -> tuple[int, int]:
-        """From when to when this file was written, on the group's clock."""
+        """The first and last time of this file on the group's clock."""
         return self.on_group_clock(first), self.on_group_clock(last)
 
 
@@ -92,7 +92,7 @@ def place_of(event: Event) -> Place:
 
 
 class _OwnZone(NamedTuple):
-    """What a file shows of its zone by itself; `minutes` is None where it shows nothing."""
+    """The zone that a file shows by itself; `minutes` is None where it shows none."""
 
     minutes: int | None
     seasons: tuple[Season, ...] = ()
@@ -124,7 +124,7 @@ class _OwnZone(NamedTuple):
 
 @dataclass(slots=True)
 class _Files:
-    """What is logged in each file, the zone that it shows by itself, and how fine its times are."""
+    """The events of each file, the zone that it shows by itself, and the resolution of its times."""
 
     events: Mapping[Place, Sequence[Event]]
     zones: dict[Place, _OwnZone]
@@ -156,7 +156,7 @@ class _Files:
 
 
 def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
-    """The clock of every file that speaks in `events`."""
+    """The clock of every file that `events` were read from."""
     by_place: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
         by_place[place_of(event)].append(event)
@@ -185,7 +185,7 @@ def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
 
 
 def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> SharedFacts:
-    """What brokers logged; clients whose zone is known and that report the same show theirs, where none is printed."""
+    """The facts in brokers' logs; where those print no zone, clients with a known zone and the same facts show it."""
     facts = facts_of(files.stamped(brokers))
     unknown = [place for place in brokers if files.zones[place].minutes is None and not files.zones[place].doubt]
     if not unknown or facts.is_empty:
@@ -200,7 +200,7 @@ def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequen
 
 
 def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
-    """Without a coordinator's log the reference is the client whose zone is known and that reports most."""
+    """The client's log that replaces a missing coordinator's as the reference: of known zone, with the most facts."""
 
     def report_count(log: _Log) -> tuple[bool, int]:
         keys = sum(fact_in(event) is not None for place in log.places for event in files.events[place])
@@ -211,7 +211,7 @@ def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
 
 
 def step_of(times: Iterable[int | None]) -> int:
-    """How fine the times of a log are, in ms: layouts without fractions are common, and some print whole minutes."""
+    """The resolution of a log's times in ms: layouts without fractions are common, and some print whole minutes."""
     different: set[int] = set()
     for at in times:
         if at is not None and at % SECOND_MS:
@@ -232,16 +232,16 @@ class _Log:
     clients: set[str]
 
     def goes_on(self, begin: int, clients: set[str]) -> bool:
-        """Whether a file may be the next of this log: later than all of it, and of no other clients."""
+        """True for a file that may be the next of this log: later than all of it, and of no other clients."""
         return self.until <= begin and not (self.clients and clients and self.clients.isdisjoint(clients))
 
 
 def _logs(
     places: Sequence[Place], by_place: Mapping[Place, Sequence[Event]], zones: Mapping[Place, _OwnZone]
 ) -> list[_Log]:
-    """The files that belong together: a rolled log tells its clock in any of them.
+    """The files grouped into rolled logs, which have one clock.
 
-    Processes that run side by side write at the same time, and may have been copied into one directory.
+    Files that were written at the same time are of different processes, though they may lie in one directory.
     """
     homes: dict[tuple[str, str | None, int | None], list[_Log]] = defaultdict(list)
     spans = {place: _span(by_place[place]) for place in places}
@@ -264,7 +264,7 @@ def _span(events: Sequence[Event]) -> tuple[int, int]:
 
 
 def _agreed(own: int | None, shared: int | None) -> int | None:
-    """What all files of a log tell of its clock, unless this one is plainly in another zone."""
+    """The difference that all files of a log show together, unless this one is plainly in another zone."""
     if own is None or shared is None:
         return shared
     return shared if abs(own - shared) <= LARGEST_SKEW_MS else own
@@ -283,10 +283,10 @@ def _moved(event: E, clock: FileClock | None) -> E:
 
 
 def _own_zone(events: Sequence[Event]) -> _OwnZone:
-    """What a file shows of its zone: printed in every line, or by the instants of its start lines.
+    """The zone of a file: printed in every line, or shown by the two times of its start lines.
 
-    A start line whose two times are of no zone was written late, or is not of that moment. Where start lines are an
-    hour apart, summer time began or ended in between: each stretch has the zone of its own start line.
+    A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
+    summer time began or ended in between: each stretch has the zone of its own start line.
     """
     starts = [e for e in events if isinstance(e, StartTimeReported) and e.at is not None]
     offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
@@ -307,9 +307,9 @@ def _is_zoned(events: Sequence[Event]) -> bool:
 
 
 def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> FileClock:
-    """The clock of a file whose time minus the reference clock is `difference`; one or both may print whole steps only.
+    """The clock of a file whose time minus the reference clock is `difference`, both with a resolution of `step` ms.
 
-    A time that lost its fraction lags by up to a step, which is no clock that is off.
+    A time that lost its fraction lags by up to a step: that is no skew.
     """
     if abs(difference) > EASTERNMOST * MINUTE_MS:  # no zone is further from UTC
         return replace(known, doubt="facts")

@@ -1,7 +1,7 @@
-"""Facts that a coordinator and a client both log: they show how far their clocks are apart.
+"""Facts that a coordinator and a client both log: they show the difference of the two clocks.
 
-A number alone ties no two lines: a group that was made anew counts from 1 again, and every group reaches generation 5.
-A member id is of one process in one group (`{client.id}-{uuid}`, or a uuid).
+A generation number alone does not match two lines: a group that was created anew counts from 1 again, and every group
+reaches generation 5. A member id is of one process in one group (`{client.id}-{uuid}`, or a uuid).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Fact(NamedTuple):
 
     @property
     def shared(self) -> Fact:
-        """The fact as the coordinator logs it: of a generation it does not say to whom."""
+        """The fact as the coordinator logs it: a generation without a member."""
         return self if self.kind == "issued" else Fact(self.kind, self.number)
 
 
 class GroupLife:
-    """What the reference clock saw of a group until it began to count anew; the first time of each fact counts."""
+    """The facts of a group by the reference clock until it was created anew; the first time of each fact counts."""
 
     def __init__(self) -> None:
         self.seen: dict[Fact, int] = {}
@@ -62,7 +62,7 @@ class GroupLife:
 
 
 class SharedFacts:
-    """What the reference clock saw, one life of the group after another."""
+    """The facts by the reference clock, one life of the group after another."""
 
     def __init__(self) -> None:
         self.lives = [GroupLife()]
@@ -71,15 +71,15 @@ class SharedFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True where the reference clock saw nothing that a client reports as well."""
+        """True where the reference log has no fact that clients report as well."""
         return not any(life.seen for life in self.lives)
 
     def times_of(self, fact: Fact) -> Iterator[int]:
-        """When it was seen, in each life of the group in which it was."""
+        """The time of a fact in each life of the group that has it."""
         yield from (life.seen[fact] for life in self.lives if fact in life.seen)
 
     def life_at(self, number: int | None, at: int, *, begins: bool) -> GroupLife:
-        """The life of the group in which it has this generation; a number that comes again much later begins one."""
+        """The life of the group that has this generation; a number that comes again much later begins a new one."""
         life = self.lives[-1]
         if number is None:
             return life
@@ -93,7 +93,7 @@ class SharedFacts:
 
 
 def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
-    """What coordinators logged, each event with its time."""
+    """The facts in coordinators' logs, from events with their times."""
     facts = SharedFacts()
     for event, at in sorted(stamped, key=lambda pair: (pair[1], pair[0].origin.path, pair[0].origin.byte_offset)):
         match event:
@@ -114,7 +114,7 @@ def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
 
 
 def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
-    """What a client logged of its group, as a reference for the others; its leader names all of them."""
+    """The facts in one client's log, as the reference for the others; a leader's log names all members."""
     facts = SharedFacts()
     for event, at in sorted(stamped, key=lambda pair: pair[1]):
         fact = fact_in(event)
@@ -146,20 +146,20 @@ def fact_in(event: Event) -> Fact | None:
 
 
 class Differences:
-    """How far the facts of a log are from the same facts by the reference clock.
+    """The differences between the facts of a log and the same facts by the reference clock.
 
     A client logs a fact right after the coordinator, so the least difference is that of their clocks. Facts of a named
-    member are of the same group. Bare numbers are where several of them, far enough apart, differ by the same; one
-    alone is evidence only for clocks that are nearly equal.
+    member are surely of the same group. Bare numbers are where several of them, far enough apart, differ by the same;
+    one alone is evidence only for clocks that are nearly equal.
     """
 
     def __init__(self, reference: SharedFacts) -> None:
         self._reference = reference
         self._of_members: list[int] = []
         self._of_returned: list[int] = []
-        """Of static members that were restarted: they are answered with the generation that the group already had."""
+        """Those of restarted static members, which are answered with the generation that the group already had."""
         self._by_number: dict[GroupLife, dict[int, int]] = defaultdict(dict)
-        """Of facts whose member the reference does not name, by life and number the least."""
+        """Those of facts whose member the reference does not name: life -> number -> the least."""
         self._of_strangers = False
 
     def add(self, fact: Fact, at: int, *, returned: bool) -> None:
@@ -192,7 +192,7 @@ class Differences:
         return self._of_one_moment(spread, zone_known=zone_known)
 
     def _of_one_moment(self, spread: int, *, zone_known: bool) -> int | None:
-        """What facts that do not contradict each other show of clocks that are nearly equal, but for a zone."""
+        """The difference by bare numbers that agree, for clocks that are nearly equal but for a zone."""
         if self._of_strangers or not self._by_number:
             return None
         nearest = min(self._by_number.values(), key=lambda numbers: min(map(abs, numbers.values())))
@@ -202,12 +202,15 @@ class Differences:
 
 
 def _off_zone(difference: int, *, zone_known: bool) -> int:
-    """What remains of a difference besides a zone."""
+    """The part of a difference that no zone explains."""
     return difference if zone_known else difference - nearest_offset(difference) * MINUTE_MS
 
 
 def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:
-    """How many numbers of a life agree, and their least difference; those of one start are too close to show it."""
+    """The largest count of numbers in a life that agree, and their least difference.
+
+    Numbers of one start stand too close together to be evidence.
+    """
     found: list[tuple[int, int]] = []
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]

@@ -1,4 +1,4 @@
-"""The order in which lines were written: that of the file, or the other way round where an export is newest first."""
+"""The order in which lines were written: that of the file, or the reverse where an export is newest first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_written(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def is_newest_first(events: Sequence[Event]) -> bool:
-    """Whether the times of a file's lines go down."""
+    """True where the times of a file's lines decrease."""
     times = [event.at for event in events if event.at is not None]
     if times == sorted(times):
         return False
@@ -31,7 +31,7 @@ def is_newest_first(events: Sequence[Event]) -> bool:
 
 
 def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Event]:
-    """The events as written; lines without a time take that of the line before them in their log, or of `others`."""
+    """The events as written; a line without a time takes that of the line before it in its log, `others` included."""
     last: dict[tuple[str, str | None], EpochMs] = {}
     filled = []
     lent = set(map(id, others))
@@ -45,5 +45,5 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
 
 
 def in_order(events: Sequence[Event]) -> list[Event]:
-    """Lines of which none has a time, as written: the order of the lines is the time, and no duration is known."""
+    """Lines of which none has a time, with times that show their order and no duration."""
     return [replace(event, at=EpochMs(ORDER_EPOCH + at * SECOND_MS)) for at, event in enumerate(as_written(events), 1)]

@@ -1,1 +1,1 @@
-"""Who speaks: participants, processes, threads, ids that change."""
+"""Identities: participants, processes, threads, and the ids under which logs name them."""

@@ -1,4 +1,4 @@
-"""The participants of a group: what kind of group they form, whose log and whose id is whose."""
+"""The profile of a group: its kind, its protocols, and its participants with their logs and ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.protocols import kind_of, protocols_of, rebala
 
 
 class GroupProfile(Struct, frozen=True):
-    """Who takes part in the group, and how they agree on who does what."""
+    """The kind of a group, the protocols it spoke, how it rebalances, and its participants."""
 
     kind: GroupKind
     protocols: tuple[ProtocolTerm, ...]
@@ -30,12 +30,12 @@ class GroupProfile(Struct, frozen=True):
 
     @property
     def protocol(self) -> Protocol:
-        """The protocol the group speaks at last."""
+        """The last protocol that the group spoke."""
         return protocol_at_last(self.protocols)
 
 
 def profile_of(lines: TimedLines) -> GroupProfile:
-    """Everybody who speaks or is spoken of in the lines of a group."""
+    """The profile of the group with these lines."""
     grouped = lines.of_the_group()
     kind = kind_of(grouped, lines.own.of_type(SettingsReported))
     protocols = protocols_of(grouped, kind)
@@ -49,7 +49,7 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
 
 
 def build_participants(kind: str, lines: EventIndex) -> Participants:
-    """The participants of a group, from everything its own lines say; clients' logs are heard first."""
+    """The participants that a group's own lines show; clients' logs are read first."""
     participants = ParticipantDrafts(kind)
     for event in lines.by_clients:
         participants.add_speaker(event)
@@ -73,7 +73,7 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
 
 
 def _shared_places(events: Sequence[Event]) -> set[str]:
-    """Where the members of several clients speak in one log."""
+    """The places where members of several clients write to one log."""
     names: dict[str, set[str | None]] = defaultdict(set)
     for event in events:
         if member := own_member_id(event):

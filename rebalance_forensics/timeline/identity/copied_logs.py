@@ -1,8 +1,8 @@
 """One log collected twice under two names: a node's file and `kubectl logs`, a rotated log and an export of it.
 
-Two files of one process have the same lines, with the same times, wherever both were written: what a file of somebody
-else never has, for member ids are of one process and milliseconds seldom agree. A file that has the lines of several
-such processes was put together from their logs and is none of them.
+Two copies have the same lines with the same times wherever they overlap. Files of two processes do not: a member id is
+of one process, and milliseconds seldom agree. A file with the lines of several such processes was put together from
+their logs and is a copy of none.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from rebalance_forensics.timeline.identity.participants import own_member_id
 
 _COMMON_FIELDS = frozenset(Event.__struct_fields__)
 _MOST_IN_TENTHS = 8
-"""So much of the shorter file's lines the other one has, too; a collector may drop some."""
+"""The share of the shorter file's lines that the other one has as well; a collector may drop some."""
 _UNLIKELY_TIMES = 2
-"""So many lines with the same words in the same millisecond are not written by two processes."""
+"""Two processes do not write so many lines with the same text in the same millisecond."""
 
 _Line = tuple[object, ...]
 _Keyed = tuple[_Line, Event]
 
 
 def without_copies(*events: Sequence[Event]) -> list[list[Event]]:
-    """The same lists with each line of a process once, and its files under one host."""
+    """The lists with each line of a process once, and with all its files under one host."""
     if len({place_of(event) for of_list in events for event in of_list}) < 2:
         return [list(of_list) for of_list in events]
     files = _files(event for of_list in events for event in of_list)
@@ -43,7 +43,7 @@ def without_copies(*events: Sequence[Event]) -> list[list[Event]]:
 
 
 def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
-    """The lines of each file, those that it repeats with a number."""
+    """The lines of each file; repeated ones are numbered."""
     found: dict[Place, dict[_Line, Event]] = defaultdict(dict)
     repeated: Counter[tuple[Place, _Line]] = Counter()
     for event in events:
@@ -54,7 +54,7 @@ def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
 
 
 def _line(event: Event) -> _Line:
-    """What a line says and when: collectors write different things around it."""
+    """The content and time of a line, without what its collector wrote around it."""
     own = (getattr(event, name) for name in type(event).__struct_fields__ if name not in _COMMON_FIELDS)
     return event.at, type(event), event.group, event.speaker.client_id, event.speaker.broker, *own
 
@@ -103,7 +103,7 @@ def _is_of_one_process(event: Event) -> bool:
 def _merged(
     files: Mapping[Place, Mapping[_Line, Event]], pairs: set[frozenset[Place]]
 ) -> tuple[dict[Place, str | None], set[int]]:
-    """Under which host each file of a process is kept, and the lines that another of its files has as well."""
+    """The host under which each file of a process is kept, and the ids of lines that another of its files has."""
     copies: dict[Place, set[Place]] = defaultdict(set)
     for pair in pairs:
         for place in pair:
@@ -129,7 +129,7 @@ def _merged(
 def _is_gathered(
     others: set[Place], copies: Mapping[Place, set[Place]], files: Mapping[Place, Mapping[_Line, Event]]
 ) -> bool:
-    """Whether a file holds the logs of several processes: two of its copies were written at the same time, apart."""
+    """True for a file with the logs of several processes: two of its copies overlap in time and differ."""
     spans = {place: (_first(files[place]), _last(files[place])) for place in others}
     return any(
         other not in copies[copy] and max(spans[copy][0], spans[other][0]) < min(spans[copy][1], spans[other][1])

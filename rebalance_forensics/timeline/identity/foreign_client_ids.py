@@ -1,7 +1,7 @@
-"""Members that have a client id in common with a log at hand, and are not whose log it is.
+"""Members with the client id of a log at hand that belong to another process.
 
-Before 2.7 no client logs its member id, and by default every process has the same client id. Whoever is told of a
-rebalance in answer to a heartbeat is still a member: the coordinator began that rebalance to remove somebody else.
+Before 2.7 no client logs its member id, and by default every process has the same client id. A client that is told of a
+rebalance in answer to a heartbeat is still a member: the coordinator began that rebalance to remove another one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.identity.participant_drafts import Participant
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 _REMOVED = (MemberLeft, MemberFailed, RebalanceStarted)
-"""Who is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removed it."""
+"""A member that is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removes it."""
 _HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
 Notice = tuple[int, bool]
@@ -33,7 +33,7 @@ Notice = tuple[int, bool]
 
 
 def foreign_members(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
-    """Client ids and member ids that none of the logs with this client id can belong to."""
+    """Client id and member id of each member that no log with this client id can belong to."""
     notices: dict[ParticipantDraft, list[Notice]] | None = None
     for at, member in _removed(lines):
         client = name_in_member_id(member)
@@ -62,7 +62,7 @@ def _notices(participants: ParticipantDrafts, lines: EventIndex) -> dict[Partici
         if event.at is not None and (participant := participants.of_speaker(event)) is not None:
             rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[participant].append((event.at, rebalancing))
-    # in the order of their log: a client often joins in the millisecond in which it hears of the rebalance
+    # In the order of their log: a client often joins in the millisecond in which it is told of the rebalance.
     return {participant: sorted(notices, key=_when) for participant, notices in found.items()}
 
 
@@ -71,6 +71,6 @@ def _when(notice: Notice) -> int:
 
 
 def _is_still_in(notices: list[Notice], at: int) -> bool:
-    """Whether the first it hears after that time is that the group rebalances."""
+    """True where the first answer after that time is that the group rebalances."""
     place = bisect_right(notices, at, key=_when)
     return place < len(notices) and notices[place][1] and notices[place][0] - at <= NEXT_HEARTBEAT_MS

@@ -1,7 +1,7 @@
 """One file with the lines of several Streams instances, as `kubectl logs -l app=shop` writes it without a prefix.
 
-Every line of a stream thread and of its clients names its instance. Instances that speak in one file at the same time
-are of different processes; one after another they may be the lives of one, unless a broker speaks there as well: no
+Every line of a stream thread and of its clients names its instance. Instances that write to one file at the same time
+are different processes. One after another they may be restarts of one process, unless a broker writes there as well: no
 process writes the lines of its coordinator.
 """
 
@@ -23,11 +23,11 @@ from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 _STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
 
 Spans = dict[str, tuple[int, int]]
-"""From when to when each instance speaks."""
+"""Instance -> times of its first and last line."""
 
 
 def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
-    """The same lines; those of instances that share a file have their instance for a place."""
+    """Both lists; lines of instances that share a file have their instance as their place."""
     together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
     if not together:
         return own, nearby
@@ -40,7 +40,7 @@ def _placed(event: Event, together: set[str]) -> Event:
 
 
 def instance_of(event: Event) -> str | None:
-    """The Streams client that speaks, or whose state a line tells."""
+    """The Streams client that writes a line, or whose state the line reports."""
     if event.speaker.role == "broker":
         return None
     match event:
@@ -53,7 +53,7 @@ def instance_of(event: Event) -> str | None:
 
 
 def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
-    """The instances that speak in a file with a broker."""
+    """The instances that write to a file with a broker."""
     files = {(e.speaker.host, e.speaker.file) for e in own if e.speaker.role == "broker"}
     if not files:
         return

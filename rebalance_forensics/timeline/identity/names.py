@@ -1,4 +1,4 @@
-"""What Kafka's generated ids say about who is behind them."""
+"""The names inside ids that Kafka generates: client id, instance, process and thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def name_in_member_id(member_id: str) -> str | None:
 
 
 def letters_of_its_own(member_id: str) -> str:
-    """What a classic member id, whole or cut, has of its uuid; nothing where it is none or ends before that."""
+    """The part of the uuid that a classic member id, whole or cut, has; empty where there is none."""
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return member_id.removesuffix("\u2026")[len(found["name"]) + 1 :] if found else ""
 
@@ -46,13 +46,13 @@ def is_bare_member_id(member_id: str) -> bool:
 
 
 def has_unique_suffix(member_id: str) -> bool:
-    """Whether an id has what is drawn by lot each time; where somebody blotted that out, those of all are alike."""
+    """True for an id with its random part; where a person has blotted that out, all members have the same one."""
     return name_in_member_id(member_id) is not None or is_bare_member_id(member_id)
 
 
 @lru_cache(maxsize=1 << 14)
 def is_counted_client_id(client_id: str, group: str) -> bool:
-    """True for what a consumer calls itself where client.id is not set: its process counts those that it makes.
+    """True for the client id of a consumer where client.id is not set: each process counts its consumers.
 
     `consumer-{group}-{n}`, `consumer-{n}` before 2.4 (ConsumerConfig, KafkaConsumer).
     """
@@ -61,7 +61,7 @@ def is_counted_client_id(client_id: str, group: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_default_client_id(client_id: str) -> bool:
-    """True for those that libraries use where the application sets none: having the same one ties nobody to anybody."""
+    """True for a client id that libraries use where the application sets none: it identifies no process."""
     return bool(_ANYBODYS.fullmatch(client_id))
 
 
@@ -80,12 +80,12 @@ def streams_thread(client_id: str) -> str | None:
 
 
 def thread_of(client: str) -> str:
-    """What stands for the ids of a thread of this Streams client, where its number was cut off in a paste."""
+    """A placeholder for the ids of a thread of this Streams client whose number was cut off in a paste."""
     return client + _THREAD_CUT_OFF
 
 
 def is_thread_cut_off(client_id: str) -> bool:
-    """Whether this stands for some thread of its Streams client."""
+    """True for such a placeholder."""
     return client_id.endswith(_THREAD_CUT_OFF)
 
 

@@ -1,7 +1,7 @@
 """Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
 
-From the coordinator's lines alone, or where some of them have no log, only their member ids tell them apart;
-a new id takes the place of the namesake that has been away longest.
+Without a log of each of them only member ids distinguish them; a new id takes the slot of the namesake that has been
+absent longest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEARD = (
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
 )  # fmt: skip
 _BY_ITSELF = (JoinSucceeded, SyncSucceeded)
-"""A member with a log was in before the coordinator first names it: its slot is not that of one that went since."""
+"""Lines that show a member before the coordinator names it: its slot is not that of one that left since."""
 
 
 class _Namesakes:
@@ -52,9 +52,9 @@ class _Namesakes:
         self.shared = False
         self.uncounted = False
         self.heard_at = -NEXT_HEARTBEAT_MS
-        """When one of them was last heard of."""
+        """The time of the last arrival."""
 
-    def come(self, member: str) -> None:
+    def join(self, member: str) -> None:
         if member in self.taken:
             return
         self.taken[member] = None
@@ -69,7 +69,7 @@ class _Namesakes:
         self.ids[slot].append(member)
         self.of[member] = slot
 
-    def go(self, member: str) -> None:
+    def leave(self, member: str) -> None:
         if member in self.taken:
             del self.taken[member]
             self.free.append(self.of[member])
@@ -85,7 +85,7 @@ class _NamesakeTable:
         self._doubled: dict[str, None] = {}
 
     def move(self, member: str, *, came: bool, at: int | None = None) -> None:
-        """Seat a member or let it go; one whose id names no client, or a thread, has none.
+        """Give a member a slot or free its slot; members whose id names no client, or a stream thread, have none.
 
         Where a library chose the client id, one that comes while another can only just have been heard is another one.
         """
@@ -95,7 +95,7 @@ class _NamesakeTable:
         namesakes = self.by_client[client]
         before = len(namesakes.taken)
         new = came and member not in namesakes.of and before > 0
-        (namesakes.come if came else namesakes.go)(member)
+        (namesakes.join if came else namesakes.leave)(member)
         if new and at is not None and at - namesakes.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
             namesakes.shared = True
         namesakes.heard_at = at if came and at is not None else namesakes.heard_at
@@ -106,11 +106,14 @@ class _NamesakeTable:
             self._doubled.pop(client, None)
 
     def members(self) -> list[str]:
-        """Everybody who has a slot."""
+        """The members that have a slot."""
         return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
 
     def stabilized(self, event: GenerationStabilized) -> None:
-        """All that have a slot are in: before 2.7 no line counts, but the barrier waits for the dead."""
+        """Mark namesakes as members of one generation, where all members with a slot are in it.
+
+        Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
+        """
         if event.member_count == self.present:
             self.at_once()
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
@@ -119,7 +122,7 @@ class _NamesakeTable:
                 self.by_client[client].uncounted = True
 
     def at_once(self) -> None:
-        """The join barrier opens only for members that are alive: two of one client id are two processes."""
+        """Mark client ids with several members as shared: in one generation they are different processes."""
         for client in self._doubled:
             self.by_client[client].shared = True
 
@@ -159,7 +162,7 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
 
 
 def moves(event: Event) -> Sequence[tuple[bool, str]]:
-    """The member ids that came or were in by this line, and those that went."""
+    """The member ids in a line: True with those that came or were in, False with those that left."""
     match event:
         case RebalanceStarted(members=ids, trigger=trigger):
             return [(trigger in CAME, m) for m in ids] if trigger in GONE or trigger in CAME else ()

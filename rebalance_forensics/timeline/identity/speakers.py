@@ -1,4 +1,8 @@
-"""Who speaks in each line: which process of a host, and which client where the line does not say."""
+"""The speaker of each line: its process, where a host runs several, and its client id, where the line prints none.
+
+A client id comes from the process's configuration, from member ids in the same log, or from a member id that the
+coordinator issued when only this client had asked to join.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ from rebalance_forensics.timeline.windows import REQUEST_MS, TICK_MS
 
 
 def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
-    """The same lines with the process and the client behind each."""
+    """The lines, each with the process and the client that wrote it."""
     own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
     own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
     if any(_lacks_client_id(event) for event in own):
@@ -40,7 +44,7 @@ def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
 
 
 def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
-    """The group's own lines; where one client alone was configured, and none says its name, they are that client's."""
+    """The group's own lines, those without a client id with the only one that their process configured."""
     nameless = {place_name(e) for e in own if _is_java_line(e)} - {place_name(e) for e in own if _names_its_speaker(e)}
     names = _configured(group, nameless, shared) if nameless else {}
     if not names:
@@ -49,7 +53,7 @@ def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Ev
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
-    """By place, the client id in the configuration of its consumers, if all of them are of this group and have one."""
+    """Place -> client id, where all consumers configured there have the same one and are of this group."""
     names_by_place: dict[str, set[str | None]] = defaultdict(set)
     for event in shared:
         if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
@@ -75,7 +79,7 @@ def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
 def _with_names_from_member_ids(
     events: Sequence[Event], shared: Sequence[Event]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Both, what a client says in a log of its own with the client id that its member ids begin with."""
+    """Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with."""
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
     for event in events:
@@ -83,7 +87,7 @@ def _with_names_from_member_ids(
             name = name_in_member_id(member) or ""
             by_file[place_of(event)].add(name)
             by_place[place_name(event)].add(name)
-    # In a rolled log only one of the files may tell.
+    # In a rolled log a member id may stand in only one of the files.
     names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
     if not names:
         return events, shared
@@ -93,7 +97,7 @@ def _with_names_from_member_ids(
 def _with_introduced_names(
     events: Sequence[Event], shared: Sequence[Event], clocks: Mapping[Place, FileClock]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Both, what a nameless client says with the client id in the member id that it alone can have been given."""
+    """Both lists, the lines of such clients with the client id in a member id that only they can have been issued."""
     asked = _first_joins([e for e in events if _lacks_client_id(e) and e.at is not None], clocks)
     if not asked:
         return events, shared
@@ -115,7 +119,7 @@ def _with_introduced_names(
 
 
 def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[int, str]]:
-    """When ids were given to members that no client's log is known of, and the client ids in them."""
+    """The times at which ids were issued to members without a known log, with the client ids in them."""
     known = {event.speaker.client_id for event in events if event.speaker.role != "broker"}
     given = on_one_clock(
         (e for e in events if isinstance(e, MemberIdIssued | MemberJoined) and e.at is not None), dict(clocks)
@@ -125,7 +129,7 @@ def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
 
 
 def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> dict[str, list[int]]:
-    """By place, when its client asked to join for the first time in a life: it has no member id yet."""
+    """Place -> the times at which its client asked to join while it had no member id."""
     asked: dict[str, list[int]] = defaultdict(list)
     joined: set[str] = set()
     for event in sorted(on_one_clock(events, dict(clocks)), key=lambda e: (e.at or 0, e.origin.byte_offset)):
@@ -140,12 +144,12 @@ def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> 
 
 
 def _lacks_client_id(event: Event) -> bool:
-    """Whether a client that is none of Java's says it without its name."""
+    """True for a line of a client other than Java's that prints no client id."""
     return event.speaker.role == "other" and event.speaker.client_id is None
 
 
 def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
-    """What a nameless client says, with the name of its file or place."""
+    """A line with the client id of its file or place, if it prints none itself."""
     if not _lacks_client_id(event):
         return event
     name = names.get(place_of(event)) or names.get(place_name(event))

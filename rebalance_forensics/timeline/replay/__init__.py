@@ -1,1 +1,1 @@
-"""Membership, generations, epochs, rebalances: a group's lines replayed from the oldest on."""
+"""The replay of a group's lines, oldest first: membership, generations, epochs, rebalances."""

@@ -1,4 +1,4 @@
-"""Processes that ended without closing, as the last words in their logs say."""
+"""Processes that died without closing their clients, by the last line of their logs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 
 
 def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
-    """Who ended with a process: all that write to its log."""
+    """The participants that ended with a process: all that write to its log."""
     return [participant for participant in participants.at_place(event) if event.speaker.file in participant.files]
 
 
 def final_deaths(
     participants: Participants, events: EventIndex, coverage: Coverage
 ) -> Iterator[tuple[Participant, ProcessDied]]:
-    """The deaths after which the participant logs nothing more, nor anybody else in the same log.
+    """The deaths after which neither the participant nor any other process writes to the same log.
 
-    If the log goes on, several processes write to it, and the virtual machine does not say which of them ended.
+    Where the log goes on, several processes share it, and the JVM does not print which of them ended.
     """
     heard: set[Participant] = set()
     for event in reversed(events) if events.has_type(ProcessDied) else ():

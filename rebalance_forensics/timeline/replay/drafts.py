@@ -1,4 +1,4 @@
-"""Departures and arrivals while a group's events are replayed: later lines may still say more of them."""
+"""Departures and arrivals during the replay: later lines may still add to them or undo them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 @dataclass(slots=True, eq=False)
 class DepartureDraft:
-    """A departure as far as it is known."""
+    """A departure as far as the lines read so far show it."""
 
     participant: Participant
     member: str | None
@@ -26,7 +26,7 @@ class DepartureDraft:
 
 @dataclass(slots=True, eq=False)
 class ArrivalDraft:
-    """An arrival as far as it is known."""
+    """An arrival as far as the lines read so far show it."""
 
     participant: Participant
     member: str | None
@@ -41,14 +41,14 @@ class ArrivalDraft:
 def finished(
     departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
 ) -> tuple[tuple[Departure, ...], tuple[Arrival, ...]]:
-    """The facts that the drafts became, by time, with their ids; whoever knows of the other still does."""
+    """The departures and arrivals as facts with ids, by time; the references between them are kept."""
     left = sorted(departures, key=lambda d: d.at)
     names = {draft: f"departure-{number}" for number, draft in enumerate(left, 1)}
     came = {
         draft: _arrival(draft, f"arrival-{number}", names)
         for number, draft in enumerate(sorted(arrivals, key=lambda a: a.at), 1)
     }
-    # Who asked to come back and gave up before the group had it stands in no list, but the absence knows of it.
+    # A member that asked to rejoin and gave up before it was admitted is in no list, but its departure refers to it.
     gave_up = {d.returned: f"{names[d]}-returned" for d in left if d.returned is not None and d.returned not in came}
     back = came | {draft: _arrival(draft, name, names) for draft, name in gave_up.items()}
     return tuple(_departure(draft, names[draft], back) for draft in left), tuple(came.values())

@@ -1,4 +1,4 @@
-"""Rebalances that an earlier one window for: cooperative hand-over, probing, version probing, Connect's delay."""
+"""Follow-ups, which an earlier rebalance asked for: cooperative hand-over, probing, version probing, Connect's delay."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ REJOINS = ("member-rejoined", "leader-rejoined")
 NO_REASON = (None, "", "not provided")
 """What a coordinator prints for a client that gives none (KIP-800)."""
 _Places = Mapping[str, tuple[int, int]]
-"""By log, where one of its lines stands: its time and its offset."""
+"""Log -> time and byte offset of one of its lines."""
 
 
 class _JoinWindow(Struct, frozen=True):
-    """What a member asks for after it joined one generation and before it joined the next leads to the next."""
+    """Between the join of one generation and that of the next, by log: requests in it ask for the next rebalance."""
 
     after: _Places
     before: _Places
 
     def holds(self, event: Event) -> bool:
-        """Whether a line asks for this rebalance, as far as its log shows."""
+        """True for a line that stands within the window in its log."""
         path, place = event.origin.path, _place(event)
         return self.after.get(path, place) <= place and (path not in self.before or place < self.before[path])
 
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
-    """The same rebalances, each with the kind of follow-up that it is, if any."""
+    """The rebalances, each with the kind of follow-up that it is, if any."""
     lines_of_interest = merged(lines.own.of_type(*FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*FOLLOW_UP_EVENTS))
     timed = [e for e in lines_of_interest if e.at is not None]
     opened: TimeIndex[RebalanceStarted] = TimeIndex((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
@@ -66,7 +66,7 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
 
 
 def _lacks_reason(event: Event) -> bool:
-    """Whether it says that a rebalance began, and nothing of what a client wanted."""
+    """True for a coordinator's line that a rebalance began, without the client's reason."""
     return isinstance(event, RebalanceStarted) and event.client_reason in NO_REASON
 
 
@@ -98,7 +98,7 @@ def _joined_by_generation(lines: TimedLines) -> Mapping[int | None, Sequence[Eve
 
 
 def _first_in(joined: Mapping[int | None, Sequence[Event]], rebalance: Rebalance | None) -> _Places:
-    """Where each log tells first that its member is in: what it asks for from there on is the next rebalance."""
+    """For each log its first line that the member joined this rebalance's generation."""
     places: dict[str, tuple[int, int]] = {}
     if rebalance is None:
         return places
@@ -113,21 +113,21 @@ def _place(event: Event) -> tuple[int, int]:
 
 
 def _opened_before(opened: TimeIndex[RebalanceStarted], rebalance: Rebalance) -> bool:
-    """Whether the coordinator's log begins after it was opened, so that what is told near it asks for the next."""
+    """True where the coordinator's log begins after this rebalance: its first RebalanceStarted is of the next one."""
     if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
         return False
     return opened.any_between(rebalance.started_at, rebalance.started_at + ONE_REBALANCE_MS)
 
 
 def _hand_over(assigned: TimeIndex[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
-    """What was revoked is handed over; of Connect, workers' logs show whether anything was."""
+    """The second rebalance of a cooperative hand-over; in Connect workers' logs show what was revoked."""
     given = assigned.between(rebalance.started_at - PROCESS_START_MS, rebalance.started_at + ROUND_TRIP_MS)
     given = [e for e in given if e.generation == previous.generation]
     return _after_revocation(given, rebalance) if given else _unexplained_hand_over(previous, rebalance)
 
 
 def _unexplained_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
-    """A member rejoins a Stable group as soon as it has its assignment: before 3.2 no coordinator says what for."""
+    """A member rejoins a Stable group as soon as it has its assignment: before 3.2 (KIP-800) without a reason."""
     opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
     unexplained = bool(opened) and all(
         e.trigger in REJOINS and e.client_reason in NO_REASON and e.state in (None, "Stable") for e in opened
@@ -137,7 +137,7 @@ def _unexplained_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | N
 
 
 def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | None:
-    """A Connect worker whose assignment revokes work stops it and rejoins without a word (KIP-415)."""
+    """A Connect worker whose assignment revokes work stops that work and rejoins without a line (KIP-415)."""
     opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
     if any(e.trigger not in REJOINS for e in opened):
         return None
@@ -164,7 +164,7 @@ def _kind(
     until: int,
     window: _JoinWindow,
 ) -> str | None:
-    """The follow-up that began between `since` and `until` and was window for by members that had yet to join it."""
+    """The kind of follow-up that members asked for between `since` and `until`, within the window of their log."""
     now = requests.between(since - REQUEST_MS, until + REQUEST_MS)
     now = [e for e in now if window.holds(e)]
     before = requests.between(since - ONE_REBALANCE_MS, until)
@@ -203,7 +203,7 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 
 def _immediate(before: Sequence[Event]) -> str:
-    """What an immediate follow-up is for; the probing rebalance that another member has scheduled does not tell."""
+    """The purpose of an immediate follow-up; a probing rebalance that another member scheduled says nothing of it."""
     scheduled = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
     return _last_scheduled(scheduled) or "cooperative"
 

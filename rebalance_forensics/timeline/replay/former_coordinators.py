@@ -1,9 +1,8 @@
-"""What a broker says of a group that it no longer coordinates.
+"""Evictions by a broker that no longer coordinates the group: the members go on with its successor.
 
-A broker that stood still expires every session when it wakes up, before it learns that it lost the group
-(GroupCoordinator.onExpireHeartbeat, onResignation). Its timers outlive the group besides: a join that it had begun
-runs out after it has unloaded the group, and it removes those who have not rejoined (onCompleteJoin). The members went
-on with its successor: nobody has gone.
+A broker that was paused expires every session when it wakes up, before it learns that it lost the group
+(GroupCoordinator.onExpireHeartbeat, onResignation). Its timers also outlive the group: a join that it had begun times
+out after it has unloaded the group, and it removes the members that have not rejoined (onCompleteJoin).
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 class FormerCoordinatorLines(Struct, frozen=True):
-    """Lines of former coordinators, by identity."""
+    """Lines of former coordinators, by `id` of the event."""
 
     evicting: frozenset[int] = frozenset()
-    """After another broker has loaded the group: the broker does not know yet that it lost it."""
+    """Evictions after another broker had loaded the group, before this one learned of it."""
     too_late: frozenset[int] = frozenset()
-    """After the broker itself has unloaded the group: there was nobody left whom they could concern."""
+    """Lines after the broker had unloaded the group itself: they concern no member any more."""
 
 
 def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
-    """What brokers say of members that are no longer theirs.
+    """The lines of brokers about members that they no longer coordinate.
 
-    Only a broker that unloads the group later, and neither loads it nor reaches a generation before, is a former one:
-    a line may be missing that tells how it got the group back.
+    A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
+    generation before: the line that it got the group back may be missing.
     """
     if not events.has_type(GroupUnloaded):
         return FormerCoordinatorLines()
@@ -68,9 +67,9 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
 
 
 def _was_unwritten(evicting: Event, unloading: Event) -> bool:
-    """Whether the next coordinator knows the evicted member still, though no line shows that it loaded the group.
+    """True for an eviction just before the group was unloaded: the next coordinator loads the member again.
 
-    Only what a generation holds is written to `__consumer_offsets` (GroupMetadataManager.storeGroup), and none was
-    created since. It holds for the last moments only: a member that died earlier is gone for the next coordinator too.
+    Evictions reach `__consumer_offsets` with the next generation only (GroupMetadataManager.storeGroup), and none was
+    created since. A member that was evicted earlier is unknown to the next coordinator as well.
     """
     return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS

@@ -1,4 +1,4 @@
-"""Generations of a classic group: when each began, who was in it, who led, how it ended."""
+"""Generations of a classic group: begin, members, leader and outcome of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """All that was said about one generation."""
+    """The lines about one generation."""
 
     number: int
     prepared: list[RebalanceStarted] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Slot:
     leader: str | None = None
 
     def started_at(self) -> int | None:
-        """When the join phase opened, as the coordinator or else the first member tells."""
+        """When the join phase opened: by the coordinator's line, else by the first JoinGroup of a client's log."""
         if len(self.prepared) == 1:
             return self.prepared[0].at
         if self.prepared:
@@ -58,19 +58,19 @@ class Slot:
         return min(self.join_starts.values()) if self.join_starts else None
 
     def stabilized_at(self) -> int | None:
-        """When the generation was created."""
+        """When the generation was created: the join phase ended."""
         if self.stabilized is not None:
             return self.stabilized.at
         return min(self.join_times) if self.join_times else None
 
     def completed_at(self) -> int | None:
-        """When the assignment arrived."""
+        """When the leader's assignment reached the coordinator, or the first member."""
         if self.received is not None:
             return self.received.at
         return min(self.sync_times) if self.sync_times else None
 
     def first_at(self) -> int:
-        """Its first known instant."""
+        """The first known time of the generation."""
         first: int | None = None
         emptied_at = self.emptied.at if self.emptied is not None else None
         for at in (self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at):
@@ -80,14 +80,14 @@ class Slot:
 
 
 class Generations:
-    """Collects slots while a group's events pass by in time order."""
+    """Sorts a group's events, in time order, into a slot for each generation."""
 
     def __init__(self, participants: Participants) -> None:
         self.participants = participants
         self.slots: list[Slot] = []
         self.unfinished: list[RebalanceStarted] = []
         self.passed_over: list[RebalanceStarted] = []
-        """Those whose generation the lines leave out: the next one that they show is a later one."""
+        """Rebalances whose generation no line shows: the next one that is shown is a later one."""
         self._by_number: dict[int, Slot] = {}
         self._joining: dict[Participant, int] = {}
         self._failures: list[Event] = []
@@ -95,7 +95,7 @@ class Generations:
         self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
 
     def apply(self, event: Event, live: Collection[str]) -> None:
-        """Take in one event; `live` are the member ids that are in at this moment."""
+        """Apply one event; `live` are the member ids that are in at this time."""
         match event:
             case RebalanceStarted():
                 self._prepared(event)
@@ -123,7 +123,7 @@ class Generations:
                 self._apply_client_line(event, live)
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:
-        """Only a leader lists the participants: the thread that logs them leads the generation it joined last."""
+        """Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor)."""
         thread = streams_thread(event.speaker.thread or "")
         slot, member = self._last_joined.get(thread, (None, None))
         if slot is not None and thread is not None:
@@ -209,21 +209,21 @@ class Generations:
 
 
 def _latest(live: Collection[str], count: int | None) -> tuple[str, ...]:
-    """The members that may be in a generation of so many: departures that no line tells must not pile up."""
+    """The latest of the live members, at most twice as many as were counted: unlogged departures must not pile up."""
     if count is None or len(live) <= 2 * count:
         return tuple(live)
     return tuple(live)[-2 * count :] if count else tuple(live)[-1:]
 
 
 def members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
-    """Who was in the generation: the leader's map if there is one, else what the count agrees with."""
+    """The members of the generation: by the leader's assignment if printed, else those that match the count."""
     ids = _member_ids(slot)
     members = {_member(m, slot.joined.get(m) or participants.of_member(m), m) for m in ids}
     return tuple(sorted(members | _successors(slot, members), key=lambda m: (m.client_id or "", m.member_id or "")))
 
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
-    """Clients of other names that took a static member's place: they are given its assignment in this generation."""
+    """Clients with another id that replaced a static member: they get its assignment in this generation (KIP-345)."""
     instances = {m.instance_id for m in members if m.instance_id}
     if not instances:
         return set()
@@ -252,7 +252,10 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    """Old clients log no member id: their join counts for the live id of the same client; who did not join is out."""
+    """The live members, with the placeholders of clients that joined without logging a member id, as old ones do.
+
+    A join of a client stands for the live id with its name; a placeholder that did not join is left out.
+    """
     names = {name_in_member_id(m) for m in live}
     live = {m for m in live if not m.startswith("?") or m in slot.joined}
     return live | {
@@ -261,13 +264,13 @@ def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
 
 
 def _clients(member: str, participant: Participant) -> frozenset[str]:
-    """The client ids that a member without an id may have: of an instance only that of its own thread."""
+    """The client ids that a placeholder may stand for: of a Streams instance only that of its thread."""
     return frozenset({member[1:]}) if member[1:] in participant.client_ids else participant.client_ids
 
 
 @lru_cache(maxsize=1 << 10)
 def _member(member_id: str, participant: Participant | None, key: str) -> Member:
-    """A member as the report tells it, the same in every generation that it is in."""
+    """A member as the report shows it, the same object in every generation."""
     name = name_in_member_id(member_id)
     instance = client = None
     if participant is not None:
@@ -294,7 +297,7 @@ def _member(member_id: str, participant: Participant | None, key: str) -> Member
 
 
 def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
-    """How the generation ended up."""
+    """The outcome of the generation, given the one after it."""
     if slot.emptied is not None and slot.stabilized is None and not slot.joined:
         return "empty"
     if slot.received is not None or slot.sync_times:
@@ -307,7 +310,7 @@ def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
 def generation_of(
     slot: Slot, before: Generation | None, following: Slot | None, participants: Participants
 ) -> Generation:
-    """The public picture of a slot."""
+    """The generation that a slot describes."""
     members = members_of(slot, participants)
     ids = {m.member_id for m in members if m.member_id}
     previous = {m.member_id for m in before.members if m.member_id} if before else set()

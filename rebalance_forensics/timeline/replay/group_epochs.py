@@ -1,4 +1,4 @@
-"""Group epochs of KIP-848, KIP-1071 and KIP-932 groups, in the shape of generations."""
+"""Group epochs of KIP-848, KIP-1071 and KIP-932 groups, as generations and rebalances."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rebalance_forensics.timeline.replay.members import Members
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed, MemberReconciled, MemberTransitioned)
-"""The lines that tell of an epoch."""
+"""The events about an epoch."""
 
 
 @dataclass(slots=True, eq=False)
 class EpochSlot:
-    """All that was said about one group epoch."""
+    """The lines about one group epoch."""
 
     epoch: int
     bumped: Event | None = None
@@ -39,14 +39,14 @@ class EpochSlot:
 
 
 class GroupEpochs:
-    """Collects epochs while a group's events pass by in time order."""
+    """Sorts a group's events, in time order, into a slot for each epoch."""
 
     def __init__(self, participants: Participants) -> None:
         self.participants = participants
         self.slots: dict[int, EpochSlot] = {}
 
     def apply(self, event: Event, live: Members) -> None:
-        """Take in one event; `live` are the members that are in at this moment."""
+        """Apply one event; `live` are the members that are in at this time."""
         match event:
             case GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
@@ -82,7 +82,10 @@ class GroupEpochs:
         return slot
 
     def absorbs(self, slot: Slot) -> bool:
-        """Whether it is an epoch that classic members of a consumer group reached: they call it a generation."""
+        """Merge a slot of classic members into the epoch of that number; False where it is no such epoch.
+
+        Classic members of a KIP-848 group print the epoch as their generation.
+        """
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
             return False
@@ -93,7 +96,7 @@ class GroupEpochs:
         return True
 
     def finished(self) -> list[EpochSlot]:
-        """All epochs, in order."""
+        """All epochs, in the order of their numbers."""
         return [self.slots[n] for n in sorted(self.slots)]
 
 
@@ -102,7 +105,7 @@ def _admitted(live: Members) -> dict[str, Participant]:
 
 
 def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
-    """The public picture of the epochs."""
+    """The epochs as generations."""
     found: list[Generation] = []
     for index, slot in enumerate(slots):
         earlier = slots[index - 1].lagging if index else frozenset()
@@ -146,7 +149,7 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
 
 
 def rebalances_of(slots: Sequence[EpochSlot]) -> list[Rebalance]:
-    """Each bump of the epoch, as the rebalance that it is."""
+    """Each bump of the epoch as a rebalance."""
     return [
         Rebalance(
             generation=slot.epoch,

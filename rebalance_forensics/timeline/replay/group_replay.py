@@ -1,4 +1,8 @@
-"""A group's lines replayed from the oldest on: who came and went, and each rebalance it led to."""
+"""The replay of a group's lines, oldest first: departures, arrivals, static returns, rebalances and generations.
+
+One pass over the events, then corrections that need the whole history: reasons of leaves, members that closed or died
+without a LeaveGroup, restarts within the session of a static member.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS, TICK
 
 
 class Replayed(Struct, frozen=True):
-    """What happened to the group, oldest first."""
+    """The history of a group's membership, oldest first."""
 
     departures: tuple[Departure, ...]
     arrivals: tuple[Arrival, ...]
@@ -57,10 +61,9 @@ def replayed(
     coverage: Coverage,
     session_ms: int | None,
 ) -> Replayed:
-    """Departures, arrivals and rebalances of a group, and the generations that it reached.
+    """Replay a group's own `events`; `session_ms` is the session timeout, where it is known.
 
-    Of an excerpt some lines are missing: whose step to join is not among them may have joined. `session_ms` is the
-    session timeout, where it is known.
+    In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
     """
     former = lines_of_former_coordinators(events)
     membership, classic, epochs = (
@@ -139,7 +142,7 @@ def _is_within(spans: Iterable[tuple[int, int]], at: int) -> bool:
 def _infer_unlogged_leaves(
     participants: Participants, departures: Iterable[DepartureDraft], events: Sequence[Event], session_ms: int | None
 ) -> None:
-    """Tell those who left from those of whom only their absence is known; a static member stays when it closes."""
+    """Reclassify as `left` the dynamic members that a generation lacks before their session could have expired."""
     vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
     if session_ms is None or not vanished:
         return
@@ -154,7 +157,7 @@ def _infer_unlogged_leaves(
 
 
 def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
-    """When the coordinator last heard of each member, whose session begins anew with every answer."""
+    """The answers that each member got from its coordinator: its session starts anew with each of them."""
     found: dict[Participant, list[Event]] = defaultdict(list)
     for event in events:
         rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
@@ -166,7 +169,7 @@ def _answered(participants: Participants, events: Sequence[Event]) -> dict[Parti
 
 
 def _formed_without(participants: Participants, departure: DepartureDraft) -> int | None:
-    """When the first generation was created that its old membership is not part of."""
+    """When the first generation without the member was created."""
     events = [e for e in departure.events if participants.of_speaker(e) is not departure.participant]
     events += departure.returned.events if departure.returned is not None else []
     formed = [e.at for e in events if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
@@ -176,9 +179,9 @@ def _formed_without(participants: Participants, departure: DepartureDraft) -> in
 def _keep_restarted(
     departures: dict[DepartureDraft, None], starts: Sequence[Start], rebalances: Sequence[Rebalance]
 ) -> None:
-    """Take back departures that only a new process tells of: within its session a static member is in (KIP-345).
+    """Undo departures of static members that only a restart shows: within the session they are members (KIP-345).
 
-    It had gone if it came back as a new member, or if the group rebalanced; where logs end before, nobody knows.
+    One that came back as a new member, or made the group rebalance, had been removed.
     """
     last = max((r.started_at for r in rebalances), default=0)
     of_a_start = {id(e) for start in starts for e in start.events}
@@ -190,7 +193,10 @@ def _keep_restarted(
 
 
 def _with_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
-    """The returns with those lines, which name neither member nor group: each stands right behind its own."""
+    """The returns with the coordinator's line that no rebalance is needed.
+
+    It names neither member nor group, and follows the line about the member in the same log.
+    """
     kept = ungrouped.of_type(StaticMemberKept)
     for back in returns:
         yield replace(back, events=tuple(_with_kept(back.events, kept))) if kept else back

@@ -1,7 +1,8 @@
-"""Who came unannounced: before 3.0 a coordinator names no newcomer that joins while its barrier is open.
+"""Arrivals that no line names, by the coordinator's count of members.
 
-From 2.7 on it counts the members of every generation. One more than those who stayed and those who were named is
-somebody whom nobody named; a member that left shortly before is back.
+Before 3.0 a coordinator logs no newcomer that joins while its barrier is open; from 2.7 on it counts the members of
+every generation. A count higher than the members that stayed or were named shows that one that left shortly before is
+back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDr
 from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 COUNTING = (GenerationStabilized, AssignmentReceived)
-"""They count members: nobody comes or goes by them whom no other line names."""
+"""Lines that count members and name none."""
 _NAMING = (MemberIdIssued, MemberJoined)
 
 
@@ -29,7 +30,7 @@ class Headcount:
         self._names_everybody = False
 
     def apply(self, event: Event) -> None:
-        """Learn whether newcomers are named, and how many members there were."""
+        """Note the count of members, or that this coordinator names newcomers."""
         if isinstance(event, GenerationStabilized):
             self._size, self._at = event.member_count, event.at or 0
         elif isinstance(event, GroupEmptied):
@@ -40,7 +41,7 @@ class Headcount:
     def back_unannounced(
         self, event: GenerationStabilized, departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
     ) -> list[DepartureDraft]:
-        """The absences that a generation ended without a word; both lists come latest first."""
+        """The departures that ended unlogged with this generation; both lists are latest first."""
         if self._size is None or event.member_count is None or self._names_everybody:
             return []
         recent = list(takewhile(lambda d: d.at > self._at - SUCCESSION_MS, departures))

@@ -1,4 +1,4 @@
-"""Why a member left, from the words of its LeaveGroup."""
+"""The kind of departure behind a LeaveGroup: its logged reason, and the lines that correct it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_
 
 
 def why_left(reason: str | None, why: str | None) -> DepartureWhy:
-    """The kind of departure that a leave reason tells; `left` when it tells nothing."""
+    """The kind of departure that a leave reason gives; `left` for none."""
     text = (reason or "").lower()
     if why == "poll-timeout" or "poll timeout" in text:
         return "poll-timeout"
@@ -31,20 +31,20 @@ def why_left(reason: str | None, why: str | None) -> DepartureWhy:
 
 
 def is_trouble(event: Event) -> bool:
-    """Whether a Go client's group loop ran into an error."""
+    """True for an error in the group loop of a Go client."""
     return event.pattern.startswith("go/") and isinstance(event, CoordinatorLost | JoinFailed | SyncFailed)
 
 
 def gives_up(event: LeaveSent, before: Iterable[Event]) -> bool:
-    """Whether kafka-go drops its member id after an error, with the word of one that leaves (consumergroup.go, run).
+    """True where kafka-go logs a leave because it drops its member id after an error (consumergroup.go, run).
 
-    No LeaveGroup needs to reach the coordinator, which then misses its heartbeats; nobody closed the consumer.
+    The consumer was not closed, and its LeaveGroup may not reach the coordinator, which then expires the session.
     """
     return event.pattern.startswith("go/") and any(map(is_trouble, before))
 
 
 def reason_text(event: Event) -> str | None:
-    """The reason as the line words it."""
+    """The reason in the words of the line."""
     for name in ("reason", "client_reason"):
         value = getattr(event, name, None)
         if isinstance(value, str):
@@ -53,9 +53,9 @@ def reason_text(event: Event) -> str | None:
 
 
 def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterable[Stop]) -> None:
-    """Some frameworks unsubscribe just before they close: then the close is why the member left.
+    """Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do.
 
-    Its own log shows the end of the process or the start of the next; without a log it shows in everybody doing it.
+    Their own log shows the stop of the process or the start of the next; without logs, that all members did it.
     """
     all_departures = list(departures)
     wished = [d for d in all_departures if d.why == "unsubscribed"]
@@ -69,17 +69,17 @@ def reclassify_unsubscribes(departures: Iterable[DepartureDraft], stops: Iterabl
         until = departure.at + REQUEST_TIMEOUT_MS if back is None else min(back.at, departure.at + REQUEST_TIMEOUT_MS)
         stopped = any(departure.at - ROUND_TRIP_MS <= at <= until for at in ended[departure.participant])
         restarted = back is not None and back.start is not None and _is_process(back.start)
-        # A Streams thread unsubscribes whenever it shuts down; the application has no such wish.
+        # A Streams thread unsubscribes whenever it shuts down; applications cannot ask for it.
         thread = departure.participant.kind == "instance"
         if stopped or restarted or thread or (everybody and departure.participant in without_log):
             departure.why = "closed"
 
 
 def remove_by_admin(departures: Iterable[DepartureDraft], stops: Sequence[Stop], *, streams: bool) -> None:
-    """Tell members that an administrator removed from those that left; the client only hears that it is unknown.
+    """Reclassify as `removed-by-admin` the members that removeMembersFromConsumerGroup removed.
 
-    A static member sends no LeaveGroup, so a request with words of its own came from an administrator (KIP-345). Kafka
-    Streams makes that request itself when it closes and leaves, or removes a thread (KIP-812, KafkaStreams.close).
+    A static member sends no LeaveGroup, so one with a reason came from an administrator (KIP-345). Kafka Streams makes
+    that request itself when it closes or removes a thread (KIP-812, KafkaStreams.close).
     """
     for departure in departures:
         reasons = {e.why for e in departure.events if isinstance(e, MemberLeft)}
@@ -92,12 +92,12 @@ def remove_by_admin(departures: Iterable[DepartureDraft], stops: Sequence[Stop],
 
 
 def _is_process(start: Start) -> bool:
-    """A subscription alone may be the same process changing its mind."""
+    """True for the start of a process: a subscription alone may be a running one that subscribes again."""
     return any(not isinstance(e, Subscribed) for e in start.events)
 
 
 def sent_before(left: DepartureDraft | None, asked: Event | None, answer: Event) -> bool:
-    """Whether a client that closes while its JoinGroup is on the way hears the answer when it has left."""
+    """True for an answer to a JoinGroup that was sent before the client left: it does not bring the member back."""
     if left is None or asked is None:
         return False
     client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, LeaveSent)]

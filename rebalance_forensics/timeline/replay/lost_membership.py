@@ -1,4 +1,4 @@
-"""What tells a client that it is no longer a member."""
+"""Lines by which a client learns that it is no longer a member, and lines that prove it is one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 _REFUSED_COMMIT = NOT_KNOWN | {"CommitFailedException"}
-"""The exception says in so many words that the group went on without the member."""
+"""The exception's message says that the group has already rebalanced and reassigned the partitions."""
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
 def was_expelled(event: Event) -> bool:
-    """Whether an answer of the coordinator says that the client is no member any more.
+    """True for an answer of the coordinator that the client is no longer a member.
 
     A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
     which may be cut off in a paste.
@@ -37,7 +37,7 @@ def was_expelled(event: Event) -> bool:
 
 
 def was_a_member(event: Event) -> bool:
-    """Whether only a member can be told that it is none: logs may begin after it joined."""
+    """True for a line that only a former member can log, even where the log begins after it joined."""
     match event:
         case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed() | OwnershipGivenUp():
             return True
@@ -52,10 +52,10 @@ def was_a_member(event: Event) -> bool:
 
 
 def session_is_over(event: Event) -> bool:
-    """Whether the client heard nothing from its coordinator for a whole session.
+    """True where a client got no answer from its coordinator for a whole session.
 
-    librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python and aiokafka look for the coordinator
-    again, which has not heard from them for as long. Java's clients say what became of their membership themselves.
+    librdkafka then gives up its assignment and rejoins (SESSTMOUT); kafka-python and aiokafka look for the coordinator
+    again. Java's clients log what became of their membership.
     """
     if not isinstance(event, CoordinatorLost) or event.speaker.role != "other":
         return False
@@ -63,12 +63,12 @@ def session_is_over(event: Event) -> bool:
 
 
 def is_refuted(departure: DepartureDraft, shown: Event) -> bool:
-    """Whether a departure that was only concluded is refuted by a line that shows the member in the group."""
+    """True where a departure was only inferred and `shown`, a line with the member in the group, disproves it."""
     return departure.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(departure.events))
 
 
 def _counted_itself_out(events: Sequence[Event]) -> bool:
-    """Whether nothing shows that a member left but its own count of a session without an answer.
+    """True where only the client's own session timer shows the departure.
 
     kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the coordinator
     that loads the group starts their session anew (GroupMetadataManager.loadGroup); librdkafka gives its id up.
@@ -79,10 +79,10 @@ def _counted_itself_out(events: Sequence[Event]) -> bool:
 
 
 def was_refused(event: Event) -> bool:
-    """Whether a commit failed, or partitions were lost, because the coordinator does not know the member.
+    """True where a commit failed, or partitions were lost, because the coordinator does not know the member.
 
-    The answer may be to a request of an earlier life, and a commit of an old generation (ILLEGAL_GENERATION) is refused
-    though its member is in: it is evidence only where nothing else shows who was in the group.
+    The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused although
+    its member is in the group: this is evidence only where nothing else shows the members.
     """
     if isinstance(event, JoinRequested):
         return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
@@ -92,12 +92,12 @@ def was_refused(event: Event) -> bool:
 
 
 def is_late_commit(event: Event) -> bool:
-    """Whether an application prints that its commit came after the group had gone on without it."""
+    """True for an application's CommitFailedException: the group had rebalanced without it."""
     return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
 def is_rebalance_notice(event: Event) -> bool:
-    """Whether a client hears, by the answer to its heartbeat, that its group rebalances: only a member does."""
+    """True for REBALANCE_IN_PROGRESS in answer to a heartbeat: only a member gets it."""
     match event:
         case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
             return True
@@ -105,9 +105,9 @@ def is_rebalance_notice(event: Event) -> bool:
 
 
 def lacks_member_id(event: Event) -> bool:
-    """Whether a client that has no member id was turned away, which ends no membership.
+    """True for a refused request without a member id, which ends no membership.
 
-    It has none yet, or it gave up the one it had while the request was on its way: the heartbeat thread may send one
-    with Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
+    The client has no id yet, or reset it meanwhile: the heartbeat thread may send a request with
+    Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
     """
     return isinstance(event, JoinFailed | SyncFailed | HeartbeatFailed) and event.generation == -1 and not event.member

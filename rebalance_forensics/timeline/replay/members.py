@@ -1,4 +1,4 @@
-"""The member ids that are in, in the order in which they came, with those of a participant and of a name at hand."""
+"""The live member ids of a group, in the order of arrival, indexed by participant and by the name they begin with."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _OF_EPOCHS = (MemberTransitioned, MemberJoined)
 
 
 class Members(dict[str, Participant]):
-    """Member id -> participant; changed by item only."""
+    """Live member id -> participant; changed by item only, so that the indexes stay in step."""
 
     def __init__(self) -> None:
         super().__init__()
         self._of: dict[Participant, dict[str, None]] = defaultdict(dict)
         self._by_name: dict[str | None, dict[str, None]] = defaultdict(dict)
         self.joining: set[str] = set()
-        """Clients of KIP-848 that are joining by their own word, while no coordinator or assignment tells so."""
+        """KIP-848 clients that logged JOINING and that no coordinator or assignment has confirmed."""
 
     def apply(self, event: Event) -> None:
-        """Learn who asks, and who has been heard."""
+        """Note a member that is joining, or that is confirmed."""
         if not isinstance(event, _OF_EPOCHS) or event.member is None:
             return
         if isinstance(event, MemberTransitioned) and event.after == "JOINING":
@@ -41,7 +41,7 @@ class Members(dict[str, Participant]):
         return list(self._by_name[name]) if name in self._by_name else []
 
     def __setitem__(self, member: str, participant: Participant) -> None:
-        """Take a member in."""
+        """Add a member."""
         before = self.get(member)
         if before is not None and before is not participant:
             del self._of[before][member]
@@ -50,13 +50,13 @@ class Members(dict[str, Participant]):
         self._by_name[name_in_member_id(member)][member] = None
 
     def __delitem__(self, member: str) -> None:
-        """Let a member go."""
+        """Remove a member."""
         del self._of[self[member]][member]
         del self._by_name[name_in_member_id(member)][member]
         super().__delitem__(member)
 
     def drop(self, member: str) -> Participant | None:
-        """Let a member go, if it is in; say whose it was."""
+        """Remove a member if it is in; its participant."""
         participant = self.get(member)
         if participant is not None:
             del self[member]

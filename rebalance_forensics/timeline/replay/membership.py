@@ -1,4 +1,9 @@
-"""The register of a group's members: who is in, who came, who went."""
+"""The membership of a group during the replay: member ids that are in, departures and arrivals, with their lines.
+
+Coordinators and clients log the same step, in either order and under different names: old clients print no
+member id, old coordinators no newcomer. The table merges both into one departure or arrival, and undoes those that a
+later line refutes.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +61,7 @@ _RANK: tuple[DepartureWhy, ...] = (
 
 
 class MembershipTable:
-    """Arrivals and departures are written in as they are told; the same one told twice is one."""
+    """Members, departures and arrivals so far; a step that several lines report is recorded once."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         self.participants = participants
@@ -65,7 +70,7 @@ class MembershipTable:
         self.arrivals: dict[ArrivalDraft, None] = {}
         self.returns: list[StaticReturn] = []
         self.rejoins: list[tuple[int, int]] = []
-        """From when to when a member was out that came back at once under its id."""
+        """The spans in which a member was out that came back at once under the same id."""
         self._gone: dict[str, DepartureDraft] = {}
         self._last_departure: dict[Participant, DepartureDraft] = {}
         self._seen: set[Participant] = set()
@@ -79,7 +84,7 @@ class MembershipTable:
         self.unidentified = UnidentifiedNewcomers()
 
     def name_newcomers(self, now: int | None = None) -> None:
-        """Write in the newcomers that no line named up to now, or at the end of the logs."""
+        """Record the returns of newcomers that no line has named by `now`, or by the end of the logs."""
         for departure, event in self.unidentified.returned(now, self.departures, self._starts):
             self._return_unlogged(departure, event)
 
@@ -96,19 +101,19 @@ class MembershipTable:
             self.ensure_member(loaded.member, loaded)
 
     def _member_of(self, participant: Participant, client_id: str | None = None) -> str | None:
-        """The last member id of a participant that is in; of an instance with many threads, the id of that thread."""
+        """The latest live member id of a participant; of a Streams instance, that of the thread `client_id`."""
         members = self._members_of(participant, client_id)
         return members[-1] if members else None
 
     def _members_of(self, participant: Participant, client_id: str | None) -> Sequence[str]:
-        """All that are in: a consumer that was made anew while nobody closed the old one has two."""
+        """The live member ids of a participant: two where a consumer was made anew before the old one was closed."""
         members = self.live.of(participant)
         if participant.kind == "instance" and client_id is not None:
             members = [m for m in members if self.participants.client_of(m) in (client_id, participant.name)]
         return members
 
     def ensure_member(self, member: str, event: Event) -> None:
-        """A line names this member, so it is in the group, whether its join was logged or not."""
+        """Record that a line shows this member in the group, whether its join was logged or not."""
         participant = (
             self.participants.of_member(member) if not member.startswith("?") else self.participants.of_speaker(event)
         )
@@ -128,12 +133,12 @@ class MembershipTable:
         self._empty = False
 
     def _refused_without_its_id(self, participant: Participant, event: Event) -> None:
-        """The answer to a request that named no member ends no membership, nor does the reset that it brings."""
+        """Remember a refused request without a member id: neither it nor the reset that follows ends a membership."""
         if lacks_member_id(event):
             self._refused[participant, event.speaker.client_id] = "", event
 
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
-        """Only a member hears of a rebalance or has partitions to give back: where logs begin so, it is no newcomer."""
+        """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
         gives_back = isinstance(event, PartitionsRevoked) and event.partitions
         if not gives_back and not is_rebalance_notice(event):
             return
@@ -142,7 +147,7 @@ class MembershipTable:
             self.ensure_member(getattr(event, "member", None) or placeholder_id(participant, client), event)
 
     def _arrived(self, member: str, event: Event, *, empty: bool = False, asked: Event | None = None) -> None:
-        """Write in a newcomer; `asked` is its own JoinGroup, where only the answer names it."""
+        """Record an arrival; `asked` is the client's JoinGroup, where only the answer to it names the member."""
         participant = (
             self.participants.of_member(member) if not member.startswith("?") else self.participants.of_speaker(event)
         )
@@ -187,13 +192,13 @@ class MembershipTable:
         self.arrivals[arrival] = None
 
     def _confirm_arrival(self, arrival: ArrivalDraft, event: Event) -> None:
-        """A KIP-848 client says at once that it is joining; its group has it when its heartbeat gets there."""
+        """Add a line to an arrival: a KIP-848 client logs JOINING before its heartbeat reaches the coordinator."""
         if isinstance(event, MemberJoined) and arrival.member in self.live.joining and event.at is not None:
             arrival.at = event.at
         arrival.events.append(event)
 
     def _return_unlogged(self, departure: DepartureDraft, event: Event) -> None:
-        """A member is back, though no line names it."""
+        """Record the return of a member that no line names."""
         member = placeholder_id(departure.participant, self.participants.client_of(departure.member or ""))
         arrival = ArrivalDraft(departure.participant, member, event.at or 0, [event], first=False, after=departure)
         departure.returned = arrival
@@ -232,7 +237,7 @@ class MembershipTable:
         self._note(departure, member)
 
     def _shows_former_membership(self, participant: Participant, event: Event) -> bool:
-        """Whether only a line of what it lost shows that it was a member; `was_refused` says why that may mislead."""
+        """True where nothing but the loss itself shows that the client was a member (see `was_refused`)."""
         if isinstance(event, OwnershipGivenUp):
             return participant not in self._seen
         return was_refused(event) and not self._seen
@@ -253,10 +258,9 @@ class MembershipTable:
         self._departed(member, event, "expelled", late=True)
 
     def _rejected_member(self, participant: Participant, event: Event) -> str | None:
-        """The member that a client was told it is no more; its new one may be known by now, in logs of whole seconds.
-
-        A client gives up its member id right after the answer to the request that names it (AbstractCoordinator).
-        """
+        """The member id that the coordinator refused; "" for a request without one, None where it is unknown."""
+        # A client resets its member id right after the answer (AbstractCoordinator.resetStateAndGeneration). In logs of
+        # whole seconds its next id may stand before the line about the reset.
         client = participant, event.speaker.client_id
         named: str | None = getattr(event, "member", None)
         if named is not None:
@@ -269,7 +273,7 @@ class MembershipTable:
         return self._member_of(participant, event.speaker.client_id)
 
     def record_stale_eviction(self, event: Event) -> None:
-        """A broker that no longer coordinates the group evicts members: they stay in the one its successor loaded."""
+        """Record an eviction by a former coordinator as a departure without effect: the members went on elsewhere."""
         for member in event.members if isinstance(event, MemberFailed) else ():
             participant = self.participants.of_member(member)
             gone_before = member in self._gone and member not in self.live
@@ -278,7 +282,7 @@ class MembershipTable:
                 self.departures[departure] = None
 
     def _has_left(self, member: str) -> bool:
-        """No dynamic member comes back under the id it left with: what names it then was on the way before."""
+        """True for a dynamic member that left: its id never comes back, a line that names it was delayed."""
         departure = self._gone.get(member)
         return (
             departure is not None
@@ -288,7 +292,7 @@ class MembershipTable:
         )
 
     def _is_former(self, participant: Participant, member: str) -> bool:
-        """A name for a life that was known by its client alone, and that ended when the process started anew."""
+        """True where `member` names a membership that was known by a placeholder and ended with its process."""
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or member in self.live:
             return False
@@ -297,9 +301,9 @@ class MembershipTable:
         )
 
     def _unnamed_departure(self, participant: Participant, member: str, at: int) -> DepartureDraft | None:
-        """The poll timeout, told by its client alone, after which a member stayed in the group until its session ended.
+        """The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup.
 
-        A static member sends no LeaveGroup (KIP-345), nor does a stream thread (internal.leave.group.on.close).
+        Static members send none (KIP-345), nor do stream threads (internal.leave.group.on.close).
         """
         if member in self.live:
             return None
@@ -309,13 +313,13 @@ class MembershipTable:
         return left if left.member is None and at - left.at <= SESSION_MS else None
 
     def _write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
-        """A member is gone, though no line names it."""
+        """Record the departure of a live member that no line reports."""
         participant = self.live.drop(member)
         assert participant is not None
         self._note(DepartureDraft(participant, member, at, why, list(proof)), member)
 
     def _depart_unlogged(self, participant: Participant, member: str | None, event: Event, why: DepartureWhy) -> None:
-        """A member that no line has shown before is gone: the logs begin after it came."""
+        """Record the departure of a member that joined before the logs begin."""
         departure = DepartureDraft(participant, member, event.at or 0, why, [event])
         departure.reason = reason_text(event)
         self._note(departure, member or placeholder_id(participant, event.speaker.client_id))
@@ -342,13 +346,16 @@ class MembershipTable:
         departure.reason = departure.reason or reason_text(event)
 
     def _stayed(self, departure: DepartureDraft, back_at: int) -> bool:
-        """A stream thread whose commit carries a stale epoch unsubscribes and subscribes again at once (KIP-1071)."""
+        """True where a member is back at once under its id: the group only bumped its epoch.
+
+        A stream thread whose commit carries a stale epoch unsubscribes and subscribes again (KIP-1071).
+        """
         by_itself = departure.returned is None and departure.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(departure.member or "")
         return self.participants.kind == "streams" and by_itself and same_id and back_at - departure.at <= ROUND_TRIP_MS
 
     def _take_back(self, departure: DepartureDraft, back_at: int) -> None:
-        """A departure that was none: the group only bumped its epoch."""
+        """Undo a departure of a member that stayed (`_stayed`)."""
         assert departure.member is not None
         del self.departures[departure]
         del self._gone[departure.member]
@@ -358,7 +365,7 @@ class MembershipTable:
         self.rejoins.append((departure.at, back_at))
 
     def _supersede(self, participant: Participant, member: str) -> None:
-        """A static member has one id at a time: the new one takes the old one's place without a word."""
+        """Remove the former id of a static member, which the coordinator has replaced by this one (KIP-345)."""
         name = name_in_member_id(member)
         if name is None or name not in participant.instance_ids:
             return
@@ -367,7 +374,7 @@ class MembershipTable:
                 del self.live[other]
 
     def _resolve_placeholder(self, participant: Participant, member: str) -> bool:
-        """A member known only by its client (old clients log no id) turns out to have this id."""
+        """Replace the placeholder of a member by its id; False where there was none. Old clients log no id."""
         known = next((m for m in self._placeholders(participant, member) if m != member and m in self.live), None)
         if known is None:
             return False
@@ -391,21 +398,21 @@ class MembershipTable:
 
 
 def _is_request(event: Event) -> bool:
-    """A LeaveGroup is handled after the JoinGroup before it on the connection, which waits for a rebalance to end."""
+    """True for a LeaveGroup: on its connection it waits behind a JoinGroup, whose answer waits for the rebalance."""
     return isinstance(event, LeaveSent)
 
 
 class LoadedMembers:
-    """Keeps what brokers loaded until one of them speaks as the coordinator, and knows which generation is the last."""
+    """The members that brokers loaded from `__consumer_offsets`, kept until one of them acts as the coordinator."""
 
     def __init__(self) -> None:
         self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
         self._generation = -1
 
     def apply(self, event: Event, departures: Mapping[str, DepartureDraft]) -> list[MemberLoaded]:
-        """Take in one event; the members of the last generation that its broker loaded, once it coordinates the group.
+        """The loaded members of the last generation, once their broker logs as the coordinator; else none.
 
-        Whoever is known to have left since is not among them.
+        Members that left since are not among them.
         """
         if isinstance(event, GenerationStabilized):
             self._generation = event.generation
@@ -434,17 +441,17 @@ def _generation(event: MemberLoaded) -> int:
 
 
 class UnidentifiedNewcomers:
-    """Those of whom nobody knows yet who they are, oldest first."""
+    """Newcomers whose member id the coordinator's line does not name, oldest first."""
 
     def __init__(self) -> None:
         self.waiting: deque[Newcomer] = deque()
 
     def add(self, event: Newcomer) -> None:
-        """The coordinator took somebody in, or gave an id to somebody."""
+        """Keep a newcomer until a client's line, or a departure before, identifies it."""
         self.waiting.append(event)
 
     def identify(self, event: Event) -> bool:
-        """Whether the client that asks to join now is one of them; it is named then."""
+        """True where the client that asks to join now is the oldest of them, which is then identified."""
         if not any(abs((event.at or 0) - (waiting.at or 0)) <= ROUND_TRIP_MS for waiting in self.waiting):
             return False
         self.waiting.popleft()
@@ -453,10 +460,10 @@ class UnidentifiedNewcomers:
     def returned(
         self, now: int | None, departures: dict[DepartureDraft, None], starts: TimeIndex[Start]
     ) -> Iterator[tuple[DepartureDraft, Event]]:
-        """Those whom no client's line named: each is who has been away longest of those that went shortly before.
+        """The newcomers that no client's line identified, each with the departure that it ends.
 
-        Where a process has just started, it is that one. `now` is how far the logs are read, None at their end;
-        `departures` are all so far.
+        That is the longest of the recent absences or, where a process has just started, that of the process. `now` is
+        how far the logs are read, None at their end.
         """
         while self.waiting and (now is None or now - (self.waiting[0].at or 0) > ROUND_TRIP_MS):
             event = self.waiting.popleft()

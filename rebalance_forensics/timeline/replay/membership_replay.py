@@ -1,4 +1,4 @@
-"""Members come and go: departures and arrivals, fused from the coordinator's and the clients' words."""
+"""The replay of membership: which line of the coordinator or of a client adds, removes or renames a member."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _joins_first_generation(participant: Participant, event: Event) -> bool:
 
 
 class MembershipReplay(MembershipTable):
-    """Replays a group's events in time order and keeps who is in."""
+    """Applies a group's events, oldest first, to the table of its members."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         super().__init__(participants, starts)
@@ -84,7 +84,7 @@ class MembershipReplay(MembershipTable):
         self._epoch = 0
 
     def infer_departure(self, missed: InferredDeparture) -> None:
-        """Write off a member that did not take part, if nothing else has told that it went."""
+        """Record the departure of a member that missed a rebalance, unless another line has shown it."""
         anonymous = self._anonymous_expiry(missed)
         if anonymous is not None:
             anonymous.participant = missed.participant
@@ -97,7 +97,7 @@ class MembershipReplay(MembershipTable):
                 self._write_off(member, missed.at, missed.why, missed.proof)
 
     def _anonymous_expiry(self, missed: InferredDeparture) -> DepartureDraft | None:
-        """Workers share a client id and print no member id before 2.4: who did not rejoin is the one that expired."""
+        """The eviction of an unknown member that this is: workers share a client id and log no member id before 2.4."""
         for departure in islice(reversed(self.departures), 10):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
             if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.joined_at:
@@ -105,14 +105,14 @@ class MembershipReplay(MembershipTable):
         return None
 
     def end(self, participant: Participant, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
-        """A participant that ends without a LeaveGroup is gone, though nobody is left to tell."""
+        """Record the end of a participant that sent no LeaveGroup."""
         for member in self.live.of(participant):
             back = self._unnamed.get(member)
             if back is None or back.at <= at:
                 self._write_off(member, at, why, proof)
 
     def apply(self, event: Event) -> None:
-        """Take in one event; they come oldest first."""
+        """Apply one event; events come oldest first."""
         start = self._begins.get(id(event))
         if start is not None:
             self._started_anew(start, event)
@@ -137,7 +137,7 @@ class MembershipReplay(MembershipTable):
             case AssignmentComputed() | TargetAssignmentComputed():
                 self._assigned(event)
             case MemberReconciled() if event.member not in self._gone:
-                # Whom a coordinator gives a new state (KIP-848) is a member, be it that the logs begin after it came.
+                # A member that reconciles (KIP-848) may have joined before the logs begin.
                 self.ensure_member(event.member, event)
             case _:
                 self._apply_client_line(event)
@@ -208,7 +208,7 @@ class MembershipReplay(MembershipTable):
         self._empty = True
 
     def _assigned(self, event: AssignmentComputed | TargetAssignmentComputed) -> None:
-        """The leader's map is the exact membership: whoever is missing has gone, whoever is new has come."""
+        """Compare the members with the leader's assignment, which names all of them: record who is missing or new."""
         if isinstance(event, TargetAssignmentComputed):
             if event.members:
                 self._targeted(event, event.members)
@@ -235,7 +235,7 @@ class MembershipReplay(MembershipTable):
         self._mapped = True
 
     def _targeted(self, event: TargetAssignmentComputed, members: Sequence[str]) -> None:
-        """A target assignment is for every member there is then (KIP-848): a former member that it lacks has gone."""
+        """Record as vanished the members that a target assignment lacks: it has every member (KIP-848)."""
         for member in sorted(self.live.keys() - set(members)):
             if not member.startswith("?") and member not in self.live.joining:
                 self._departed(member, event, "vanished")
@@ -244,7 +244,7 @@ class MembershipReplay(MembershipTable):
                 self.ensure_member(member, event)
 
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
-        """Before 2.6.1 a newcomer's own log names no id: the leader's map is the first to show it."""
+        """True for a newcomer that only the leader's assignment shows: before 2.6.1 its own log has no member id."""
         participant = self.participants.of_member(member)
         if participant is None or any(m in self.live for m in self._placeholders(participant, member)):
             return False
@@ -284,12 +284,12 @@ class MembershipReplay(MembershipTable):
                 self._expelled(participant, event)
 
     def _stopped_unseen(self, participant: Participant, event: Event) -> None:
-        """A worker that stops was a member, though a stream of containers may have been cut just before it stopped."""
+        """Record the departure of a worker whose stop is its only line: the log may begin just before it."""
         if isinstance(event, WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
             self._depart_unlogged(participant, None, event, "closed")
 
     def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
-        """A client joins with the id that it was given, which a paste may have cut off."""
+        """Record the arrival of a client that rejoins with the member id it was issued (KIP-394)."""
         if isinstance(event, JoinFailed):
             if event.member:
                 self._arrived(event.member, event, asked=self._asked(participant, event.speaker.client_id))
@@ -297,7 +297,7 @@ class MembershipReplay(MembershipTable):
             self._arrived(event.member or placeholder_id(participant, event.speaker.client_id), event)
 
     def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
-        """Of two consumers of one name only the LeaveGroup that follows tells which was not polled."""
+        """Record a poll timeout; of two consumers with one client id only the LeaveGroup after it names the member."""
         self._hints[participant].append(event)
         if event.member or len(self._members_of(participant, event.speaker.client_id)) < 2:
             self._participant_departed(participant, event.member, event, "poll-timeout")
@@ -313,7 +313,7 @@ class MembershipReplay(MembershipTable):
         self._epoch = max(self._epoch, event.epoch or 0)
 
     def _why_sent(self, participant: Participant, event: LeaveSent) -> DepartureWhy:
-        """Before 2.4 the line names no reason; the lines before it, or the heartbeat thread that wrote it, do."""
+        """The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it."""
         why = why_left(event.reason, event.why)
         if why != "left":
             return why
@@ -326,7 +326,7 @@ class MembershipReplay(MembershipTable):
         return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[participant]))]
 
     def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
-        """The consumer sends LeaveGroup first and says that it unsubscribed right after."""
+        """Reclassify a leave as an unsubscribe: the consumer logs its LeaveGroup first, then that it unsubscribed."""
         absence = self._between_ids.get(participant)
         if absence is not None and (event.at or 0) - (absence[1].at or 0) < HEARTBEAT_MS:
             del self._between_ids[participant]
@@ -356,13 +356,13 @@ class MembershipReplay(MembershipTable):
             self.ensure_member(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:
-        """The last JoinGroup of a client that its own log shows."""
+        """The last JoinGroup of a client in its own log."""
         return self._joining.get((participant, client_id)) if participant is not None else None
 
     def _static_transitioned(self, participant: Participant, event: MemberTransitioned) -> bool:
-        """A static member that closes stays a member, and comes back under a new id; True when there is no more to it.
+        """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other.
 
-        Only the epoch with which it leaves tells it from one that leaves for good.
+        On close it sends epoch -2 and stays a member under its former id until it is back; -1 leaves for good.
         """
         former_id, _ = self._between_ids.get(participant, (None, event))
         member = event.member
@@ -384,7 +384,7 @@ class MembershipReplay(MembershipTable):
         return False
 
     def _came_back(self, participant: Participant, before: str, member: str, event: MemberTransitioned) -> None:
-        """In time when the group is still in the epoch it was in; a removal and a new member are an epoch each."""
+        """Record a static return if the epoch is unchanged: a removal and a new member each bump it."""
         del self._between_ids[participant]
         if before not in self.live or member in self.live:
             return
@@ -416,9 +416,9 @@ class MembershipReplay(MembershipTable):
             self.ensure_member(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
-        """A process that starts while its members are still in has lost them, whoever noticed."""
+        """Record as vanished the live members of a process that starts again."""
         if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ClientStarted):
-            return  # what a Java process says of its start may come after its first member's words
+            return  # a Java process may log its configuration after the first lines of its member
         absent = self._between_ids.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):
             if member != absent:

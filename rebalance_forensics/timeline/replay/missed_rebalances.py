@@ -1,8 +1,8 @@
-"""Members that missed a rebalance though nothing said that they left: the others joined, they did not even try.
+"""Departures inferred from a rebalance that a member missed: all others joined, and it sent no JoinGroup.
 
-The join barrier opens only when every member has sent JoinGroup or is no member any more.
-Before 2.4 no client prints the leader's assignment, before 2.1 no coordinator says who left or why,
-so a member's absence shows only in who joined.
+The join barrier opens only when every member has sent JoinGroup or has been removed. Before 2.4 no client prints the
+leader's assignment and before 2.1 no coordinator logs who left, so the absence shows only in the list of those that
+joined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Client = tuple[Participant, str | None]
 
 
 class InferredDeparture(Struct, frozen=True):
-    """One client that was in the generation before and took no step to be in this one, which the others joined."""
+    """A client that was in the generation before and sent no JoinGroup for this one, which the others joined."""
 
     participant: Participant
     client_id: str | None
@@ -55,7 +55,7 @@ class _Round:
 
 
 def missed(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
-    """Every absence of this kind, oldest first."""
+    """The departures that missed rebalances show, oldest first."""
     if not events.has_type(JoinSucceeded):
         return []
     tries: dict[_Client, list[int]] = defaultdict(list)
@@ -97,7 +97,7 @@ def _rounds(participants: Participants, events: EventIndex) -> list[_Round]:
 
 
 def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
-    """The round of this generation; the same number long after a later one is a group that was born again."""
+    """The round of this generation; a number that comes again after a minute is of a group that was created anew."""
     for known in reversed(rounds):
         if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_REBALANCE_MS):
             return known
@@ -110,7 +110,7 @@ def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
 def _absent(
     before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
 ) -> Iterator[InferredDeparture]:
-    """Members that took no step; `waiting` had asked to join the generation before and never heard of it."""
+    """The clients that sent no JoinGroup; `waiting` had sent one for the generation before and got no answer."""
     until = after.last_at() + ROUND_TRIP_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
@@ -124,7 +124,7 @@ def _absent(
 
 
 def _names_expiries(coordinator: GenerationStabilized) -> bool:
-    """Whether it says at INFO whose session expired: from 0.11 on, and then its lines name a partition as well."""
+    """True for a coordinator that logs expired sessions at INFO (0.11): its lines name the offsets partition, too."""
     return coordinator.speaker.offsets_partition is not None
 
 
@@ -136,7 +136,7 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 
 
 def _why(after: _Round) -> DepartureWhy:
-    """A coordinator that names every expiry: whoever is gone without one left, or was waited for in vain."""
+    """The kind of departure: where the coordinator logs every expiry, a member without one left or missed the barrier."""
     if after.stabilized is None or not _names_expiries(after.stabilized):
         return "vanished"
     open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)

@@ -1,7 +1,7 @@
-"""Members whose partitions were given to others though they never gave them up: the group had lost them.
+"""Departures inferred from takeovers: other members were assigned partitions that the owner had not revoked.
 
-Where the brokers' logs are missing nothing else tells that a member of a KIP-848 group fell silent: there is no
-barrier, and a member whose assignment stays as it was prints nothing.
+Without brokers' logs nothing else shows that a member of a KIP-848 group fell silent: there is no join barrier, and a
+member whose assignment stays the same logs nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ GIVING_UP = (
 EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 
 BACK_SOON = -2
-"""The epoch with which a static member leaves that may come back: it keeps its partitions till its session expires."""
+"""The epoch with which a static member leaves that may come back (ConsumerGroupHeartbeatRequest, -2): it keeps its
+partitions until its session expires."""
 
 _Client = tuple[Participant, str | None]
 
@@ -49,9 +50,10 @@ def taken_over(
     coverage: Coverage,
     session_ms: int | None,
 ) -> list[InferredDeparture]:
-    """Every absence of this kind, oldest first; the barrier of classic groups tells absences by itself.
+    """The departures that takeovers show, oldest first; in classic groups the join barrier shows them.
 
-    A coordinator loses nobody within a session: whose log ends so shortly before gave them up, and the line is missing.
+    No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
+    partitions, and the line is missing.
     """
     if not events.has_type(MemberTransitioned):
         return []
@@ -82,7 +84,7 @@ def taken_over(
 
 
 def _keep_while_away(participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
-    """A static member that closes stops reading its partitions, but they stay its own till its session expires."""
+    """Drop from `given_up` what static members log as they close: they keep their partitions for a session."""
     for event in events:
         leaving = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
         participant = participants.of_speaker(event) if leaving else None
@@ -94,23 +96,23 @@ def _keep_while_away(participants: Participants, events: Sequence[Event], given_
 
 
 def _given(event: Event) -> tuple[str, ...]:
-    """What a line gives its speaker: partitions, or tasks of a streams group (KIP-1071)."""
+    """The partitions, or tasks of a streams group (KIP-1071), that a line assigns to its speaker."""
     if isinstance(event, TasksAssigned):
         return event.active if event.epoch is not None else ()
     return event.partitions if isinstance(event, PartitionsAssigned) else ()
 
 
 def owner_key(client: _Client) -> _Client:
-    """Whose partitions they are: of an instance each thread holds its own."""
+    """The owner of a client's partitions: in a Streams instance each thread, else the participant."""
     return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
 
 
 def _times(
     participants: Participants, events: Sequence[Event], kinds: tuple[type[Event], ...]
 ) -> dict[_Client, list[int]]:
-    """When each of them gave partitions back or lost them; or joined anew and had none.
+    """The times at which each owner had given up its partitions, by lines of these types.
 
-    A member that is asked for some of its partitions says which, and keeps the others.
+    A revocation that names partitions counts for those alone.
     """
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
@@ -128,7 +130,7 @@ def _times(
 
 
 def _is_echo(event: Event) -> bool:
-    """A stream thread repeats, without an epoch, what its consumer has just been given."""
+    """True for the line in which a stream thread repeats, without an epoch, the assignment of its consumer."""
     return isinstance(event, TasksAssigned) and event.epoch is None
 
 

@@ -1,4 +1,4 @@
-"""Processes start and stop: what their own logs say."""
+"""Starts and stops of processes, by their own logs: configuration dumps, versions, subscriptions, closes."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ _START_KINDS = {
 
 
 _CLOSE_BY_NAME = ("consumer", "share", "connect", "schema-registry")
-"""Kinds of groups whose members close under their own client ids; a Streams process closes many clients."""
+"""Kinds of groups whose members close under their own client ids; a Streams process closes many other clients."""
 
 
 class Processes(Struct, frozen=True):
-    """When the processes of a group started and stopped, as their own logs say."""
+    """The starts and stops of a group's processes in their own logs, oldest first."""
 
     starts: tuple[Start, ...]
     stops: tuple[Stop, ...]
 
 
 def processes_of(participants: Participants, lines: EventIndex) -> Processes:
-    """Every start and every stop, oldest first."""
+    """The starts and stops of the participants, numbered as facts."""
     if not lines.by_clients:
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
@@ -115,10 +115,9 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
 
 
 def _subscribing_again(events: Sequence[Event]) -> list[Event]:
-    """Without the versions that no subscription of a new consumer follows, where the log shows subscriptions.
+    """The events without versions that no subscription follows; for logs that show subscriptions.
 
-    A consumer that was made anew subscribes before it joins; an AdminClient whose configuration is not logged prints
-    the same version.
+    A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same version.
     """
     subscribed = TimeIndex((e for e in events if isinstance(e, Subscribed)), time_of)
     return [
@@ -129,7 +128,7 @@ def _subscribing_again(events: Sequence[Event]) -> list[Event]:
 
 
 def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set[Origin]:
-    """Subscriptions of consumers that then look for a coordinator that nobody lost: they have only just been made."""
+    """Subscriptions of new consumers: they look up a coordinator next, although none was lost."""
     found: set[Origin] = set()
     waiting: dict[Participant, Event] = {}
     lost: set[Participant] = set()
@@ -150,10 +149,10 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
 
 
 def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
-    """The versions and start times of AdminClients and producers: of a process that may have run for long.
+    """The versions and start times that AdminClients and producers log: their process may have run for long.
 
     A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
-    AppInfoParser); where configurations are not logged, its close tells whose version stood just before.
+    AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
     """
     found: set[Origin] = set()
     made: dict[tuple[str, str | None], Event] = {}
@@ -174,10 +173,10 @@ def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
 
 
 def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
-    """Starts of nobody knows which process, in a file that others write into as well.
+    """Starts of an unnamed process, in a file that several processes write to, with the participant they belong to.
 
-    It is of whoever joins next, else of whoever stopped last; where the name of who joins was cut off in a paste, of
-    whoever alone was lost before.
+    That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
+    one that was evicted before.
     """
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
     starting = lines.of_type(SettingsReported, WorkerStarted)
@@ -207,7 +206,7 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
 
 
 def _began(participants: Participants, participant: Participant, before: Sequence[Event], at: int) -> int:
-    """When the lines of a process began that end, closely following each other, with the word that it has started."""
+    """When a worker began to start: the first of the lines in close succession before it logs that it has started."""
     since = at
     for event in reversed(before):
         if event.at is None:
@@ -249,22 +248,22 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             participant = participants.of_speaker(event)
             return [participant] if participant is not None and participant.has_one_process else []
         case Subscribed():
-            # A subscription begins a process only as its first word: threads and applications subscribe again.
+            # A subscription shows a start only as the first line: threads and applications subscribe again.
             participant = participants.of_speaker(event)
             return [participant] if participant else []
     return []
 
 
 def _of_stream_thread(event: Event) -> bool:
-    """A Streams thread that was fenced makes its producer anew, and one that died its successor: the process goes on.
+    """True for a client that a stream thread makes while the process runs: a producer after fencing, a new thread.
 
-    The clients of a process that starts are made by whoever makes the KafkaStreams object.
+    The clients of a process that starts are made by the thread that creates the KafkaStreams object.
     """
     return "StreamThread-" in (event.speaker.thread or "")
 
 
 def _nowhere_else(participants: Participants, client: str | None) -> list[Participant]:
-    """The client of that name, where its settings are all that its own log left."""
+    """The client of that name, where no other line of its log is at hand."""
     found = participants.by_name.get(client or "")
     return [found] if found is not None and not found.has_log and not found.has_namesakes else []
 
@@ -299,7 +298,7 @@ def _starts(
     for sign in signs:
         assert sign.at is not None
         last = starts[-1] if starts else None
-        since = began.get(sign, sign.at)  # a worker says that it has started when it may have joined long since
+        since = began.get(sign, sign.at)  # a worker logs that it has started after it has joined
         if last is not None and since - (last.events[-1].at or 0) < ROUND_TRIP_MS:
             starts[-1] = replace(last, events=(*last.events, sign))
         else:
@@ -308,14 +307,14 @@ def _starts(
 
 
 def _starts_a_member(event: Event) -> bool:
-    """Whether a client that starts says of which group it is to be a member; Sarama does not, nor what it is for."""
+    """True for a client that logs its group as it starts; Sarama logs neither the group nor the client's purpose."""
     return isinstance(event, ClientStarted) and event.group is not None
 
 
 def _without_settings(
     kind: str, events: Sequence[Event], settings: TimeIndex[Event], member_spans: Collection[tuple[int, int]]
 ) -> Iterator[Event]:
-    """Starts whose settings were lost on the way: a version, and soon after it the first word of a new member id."""
+    """Starts whose configuration dump is missing: a version, and soon after it the first line of a new member id."""
     for version in events:
         at = time_of(version)
         if not isinstance(version, VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
@@ -327,15 +326,15 @@ def _without_settings(
 
 
 def _was_member(at: int, settings: Sequence[Event], member_spans: Collection[tuple[int, int]]) -> bool:
-    """Whether a Connect worker that starts was a member since the last start that shows its settings."""
+    """True for a Connect worker that was a member since its last start with a configuration dump."""
     before = max((time_of(event) for event in settings if time_of(event) <= at), default=None)
     return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in member_spans)
 
 
 def _has_another(kind: str, at: int, member_spans: Collection[tuple[int, int]], duplicates: Collection[int]) -> bool:
-    """Whether a process makes a consumer while it has another of that name: it was not started anew.
+    """True for a second consumer of that client id in a running process, which therefore did not start again.
 
-    It says so itself, or uses the member id of the one before again.
+    Its log says so, or the member id of the first one appears again later.
     """
     if kind not in ("consumer", "share"):
         return False
@@ -345,15 +344,16 @@ def _has_another(kind: str, at: int, member_spans: Collection[tuple[int, int]], 
 
 
 def _runs_already(kind: str, at: int, member_spans: Collection[tuple[int, int]]) -> bool:
-    """Whether a version is that of one more client: a worker creates some for each task, an application when it likes.
+    """True for a version that one more client of a running process logs.
 
-    A member id is of one process, and a worker says itself that it started.
+    A member id before and after it shows that the process went on; a Connect worker creates clients for each task, and
+    logs its own start.
     """
     return kind == "connect" or any(first < at < last for first, last in member_spans)
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
-    """Every time a participant's own log says that it closes; `events` are those of clients."""
+    """The stops of participants in their own logs; `events` are those of clients."""
     stops: list[tuple[Participant, list[Event]]] = []
     latest: dict[Participant, list[Event]] = {}
     for event in events:
@@ -389,7 +389,7 @@ def _of_the_process(stop: Stop) -> bool:
 
 
 def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
-    """Who stops: a process takes all its clients with it, a client that closes only itself."""
+    """The participants that stop: all clients of a process that stops, or the one client that closes."""
     if event.group is not None:
         participant = participants.of_speaker(event)
         return [participant] if participant is not None else []

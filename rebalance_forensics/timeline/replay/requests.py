@@ -1,4 +1,4 @@
-"""Members that asked for a rebalance, fused from the clients' own words and the coordinator's reasons."""
+"""Requests for a rebalance by members, merged from clients' lines and the coordinator's reasons."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _MORE_PARTITIONS = (
     "partitions on topics another member is consuming have changed",
     "partitions were added to a subscribed topic",
 )
-"""The Java client's words, franz-go's (twice), and Sarama's."""
+"""As the Java client, franz-go (twice) and Sarama word it."""
 _ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current subscription")
-"""Whoever subscribes anew while a rebalance is under way is assigned what it no longer wants (ConsumerCoordinator)."""
+"""A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator)."""
 
 
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
@@ -74,7 +74,7 @@ def _answered(found: list[Request], participants: Participants, event: Rebalance
 
 
 def why_in(client_reason: str | None) -> RequestWhy | None:
-    """The wish in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
+    """The kind of request in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
     text = (client_reason or "").lower()
     if any(words in text for words in _MORE_PARTITIONS):
         return "metadata-changed"
