@@ -1,4 +1,4 @@
-"""Who is heard, from when to when, at which level: without that, silence says nothing."""
+"""Coverage: whose logs are at hand, from when to when and at which level; outside it silence proves nothing."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
-"""The levels at which members tell of joining and leaving."""
+"""The levels at which members log that they join and leave."""
 
 
 WayIn = Literal["collected", "plain", "marked", "pasted"]
-"""How lines came into a file: by a collector, as they were written, with marks of a person around them, as a paste."""
+"""The way lines came into a file: by a collector, as written, marked by a person, or as a paste."""
 
 
 class LogSpan(Struct, frozen=True, kw_only=True):
-    """How far one log was read, or a part of it: the times of its first and last record, Kafka's or not.
+    """The extent of one log, or of a part of it: the times of its first and last record, Kafka's or not.
 
-    A single line with a wild time would make the log seem to last for years, so the order in the file decides; `start`,
-    the place of a part in the file, tells which of several comes first. Times are by the log's own clock, None where no
-    record has one.
+    Order in the file decides, since a single line with a wild time would make the log seem to last for years; `start`,
+    the offset of a part in the file, orders several. Times are by the log's own clock, None where no record has one.
     """
 
     path: str
@@ -52,31 +51,31 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     lines: WayIn = "collected"
     records: int = 0
     about_groups: int = 0
-    """How many of its records tell of groups or their members."""
+    """The number of its records about groups or their members."""
     brokers: int = 0
-    """How many of these a broker wrote."""
+    """The number of those that a broker wrote."""
     cut_short: int = 0
-    """How many further records about groups were cut off so early that nothing can be read of them."""
+    """The number of further records about groups that were cut off so early that nothing can be read of them."""
 
 
 class LogRead(NamedTuple):
-    """From when to when a log was read, on its own clock; of an `excerpt` only the lines that somebody picked.
+    """The extent of a log on its own clock, both times None where no line has one.
 
-    Both times are None where no line of it has one.
+    An `excerpt` has only the lines that a person picked.
     """
 
     first: EpochMs | None
     last: EpochMs | None
     excerpt: bool = False
     is_short: bool = False
-    """Whether it is short enough to have been cut out of a longer log, and nearly all of it is about groups."""
+    """True where it is short enough to have been cut out of a longer log, and nearly all of it is about groups."""
 
 
 LogsRead = Mapping[Place, LogRead]
 
 
 def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
-    """How far each log was read, its parts put together; an export may be newest first."""
+    """The extent of each log from its parts; an export may be newest first."""
     parts: dict[Place, list[LogSpan]] = defaultdict(list)
     for span in spans:
         parts[span.path, span.host].append(span)
@@ -91,17 +90,17 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
 
 
 _PICKED_BY_HAND = 200
-"""Nobody picks more lines than this one by one."""
+"""Nobody picks more lines than this by hand."""
 _NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 
 
 def is_excerpt(parts: Sequence[LogSpan]) -> bool:
-    """Whether somebody picked the lines of this log: a paste, or few lines, of a coordinator and of its members.
+    """True for a log whose lines a person picked: a paste, or few lines by both a coordinator and its members.
 
-    These do not write into one file. A client's own log may well speak of its group alone, and is whole, unless its
-    lines are marked as pasted ones are; hundreds of lines with a fence around them, of which many tell of no group, are
-    a whole log as well, and so is a collector's stream unless it tells of nothing but groups. Of what was not picked an
-    excerpt says nothing, and its times may be unknown. The same holds where lines were cut so short that they are lost.
+    Coordinator and members do not write to one file. A client's own log that is about its group alone is whole, unless
+    its lines are marked as pasted ones are. So are hundreds of lines in a fence of which many are about no group, and a
+    collector's stream unless all of it is about groups. An excerpt proves nothing about lines that were not picked; nor
+    does a log whose lines were cut so short that some are lost.
     """
     if any(part.cut_short for part in parts):
         return True
@@ -125,10 +124,10 @@ def _is_short(parts: Sequence[LogSpan]) -> bool:
 
 
 class CoveredLog(Struct, frozen=True, kw_only=True):
-    """One log that speaks of the group or of its members, from when to when, on the group's clock.
+    """The extent of one log with lines of the group or its members, on the group's clock.
 
-    `detailed`: it holds Kafka's lines at INFO; a log at WARN and above is silent about nearly all that a member does.
-    Of an `excerpt` somebody picked the lines: it is silent about all others.
+    `detailed`: it has Kafka's lines at INFO; a log at WARN and above lacks nearly all that a member does. An `excerpt`
+    has only the lines that a person picked.
     """
 
     path: str
@@ -138,7 +137,7 @@ class CoveredLog(Struct, frozen=True, kw_only=True):
     excerpt: bool = False
 
     def covers(self, begin: int, end: int) -> bool:
-        """Whether it lasts from `begin` to `end`."""
+        """True where it extends from `begin` to `end`."""
         return self.begin <= begin and end <= self.end
 
 
@@ -155,24 +154,24 @@ class Coverage:
         coordinating: Iterable[CoveredLog],
         ends: Mapping[Place, int] | None = None,
     ) -> None:
-        """`ends` says when each log ends; of one that several members share, no single one is heard to its end."""
+        """`ends` is when each log ends, also one that several members share."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
         }
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
-        """The logs of brokers that speak of the group, as far as no other broker is known to have coordinated it."""
+        """The logs of brokers about the group, without the times in which another broker coordinated it."""
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
-        """When the first of the logs begins that speak of the group; None where all lines were picked."""
+        """When the first log about the group begins; None where all lines were picked."""
         self.end = max((log.end for log in everything), default=0)
         self._ends = ends or {}
         self.end = max(self.end, *self._ends.values(), 0)
-        """When the last of all logs ends that speak of the group, be its lines picked or not."""
+        """When the last log about the group ends, excerpts included."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
-        """Whether all that is known of the group was picked by somebody: what is not there may have been left out."""
+        """True where all logs about the group are excerpts: a missing line may have been left out."""
 
     def of(self, participant: Participant | None) -> tuple[CoveredLog, ...]:
-        """A participant's own logs, by path; an excerpt is none."""
+        """A participant's own logs, by path, without excerpts."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
     def ends(self, participant: Participant) -> int | None:
@@ -181,12 +180,12 @@ class Coverage:
         return max([log.end for log in logs]) if logs else None
 
     def goes_on_after(self, event: Event) -> bool:
-        """Whether the log that holds a line was written to for a while after it, by whomever."""
+        """True where the log of an event was written to for a while after it, by any process."""
         return event.at is not None and self._ends.get(place_of(event), 0) > event.at + NEXT_HEARTBEAT_MS
 
 
 def covering(logs: Iterable[CoveredLog], begin: int, end: int, *, detailed: bool = True) -> tuple[CoveredLog, ...]:
-    """Those that reach over a while: alone, or one rolled file after the other."""
+    """The logs that cover a span together: one alone, or one rolled file after the other."""
     touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
     if not touching:
         return ()
@@ -204,9 +203,10 @@ def coverage_of(
     clocks: Mapping[Place, FileClock],
     terms: Sequence[CoordinatorTerm] = (),
 ) -> Coverage:
-    """What is heard in the lines of a group, each log as long as it was read; `around` is what brokers say besides.
+    """The coverage of a group by the logs of its `events`, each as far as it was read.
 
-    A broker says nothing of a group while another one coordinates it: `terms` tell which did, and when.
+    `ungrouped` are brokers' lines without a group. A broker logs nothing of a group while another one coordinates it:
+    `terms` are the coordinators over time.
     """
     by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
     brokers: dict[Place, list[Event]] = defaultdict(list)
@@ -219,7 +219,7 @@ def coverage_of(
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
     picked = _picked(participants, events, logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
-    # Of a log that several processes share only their own lines tell how far each of them is heard.
+    # In a log that several processes share, each is covered only from its own first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     lasting = [
@@ -238,10 +238,10 @@ def coverage_of(
 
 
 def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead) -> frozenset[Place]:
-    """The logs of which somebody picked the lines: by their looks, or short and from the middle of a longer one.
+    """The logs whose lines a person picked: excerpts, and short ones from the middle of a longer log.
 
-    A short log is whole where it opens with a start: of the client that wrote it or, for the coordinator's, of the
-    group. Of a client with several logs, as they are rolled, the first one opens with it.
+    A short log is whole where it opens with a start: of the client that wrote it or, in a coordinator's, of the group.
+    Where a client's log is rolled, only the first file has to.
     """
     begun: dict[Participant | None, bool] = {}
     speakers: dict[Place, set[Participant | None]] = defaultdict(set)
@@ -263,11 +263,11 @@ _OPENINGS = (
     *(SettingsReported, VersionReported, ClientStarted, StartTimeReported, WorkerStarted, Subscribed),
     *(GroupLoaded, MemberLoaded, BrokerStarted),
 )
-"""What a client logs as it starts, or a broker as it takes over a group."""
+"""Lines that a client logs as it starts, or a broker as it takes over a group."""
 
 
 def _opens_a_log(event: Event) -> bool | None:
-    """Whether a log that begins with this line shows its client or its group from the start; None where it may be."""
+    """True where a log with this line shows its client or group from the start, False where not, None for no hint."""
     if isinstance(event, _OPENINGS) or getattr(event, "state", None) in ("Empty", "Dead"):
         return True
     generation = getattr(event, "generation", None)
@@ -277,7 +277,7 @@ def _opens_a_log(event: Event) -> bool | None:
 def _with_writer(
     by_log: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
 ) -> Iterator[tuple[CoveredLog, Event]]:
-    """Each log with a line that says who wrote it."""
+    """Each log with one of its lines, which names its writer."""
     for place, events in by_log.items():
         yield from ((log, events[0]) for log in _covered({place: events}, whole, picked))
 
@@ -304,7 +304,7 @@ def _lasting_until(log: CoveredLog, until: int | None) -> CoveredLog:
 def _on_the_clock(
     places: Iterable[Place], logs: LogsRead, clocks: Mapping[Place, FileClock]
 ) -> dict[Place, tuple[int, int]]:
-    """From when to when these logs were read, on the group's clock."""
+    """The first and last time of these logs on the group's clock, without excerpts."""
     found: dict[Place, tuple[int, int]] = {}
     for place in places:
         if place in logs and not logs[place].excerpt:

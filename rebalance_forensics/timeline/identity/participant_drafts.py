@@ -1,4 +1,4 @@
-"""Participants in the making: every line of a group may name another, or add a name to one that is known."""
+"""Participants while the lines of a group are read: each line may show another, or a further name of one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 
 @dataclass(slots=True, eq=False)
 class ParticipantDraft:
-    """One party to the group, with the names found so far."""
+    """A participant with the names found so far."""
 
     kind: ParticipantKind
     name: str
@@ -61,12 +61,12 @@ class ParticipantDraft:
     endpoints: set[str] = field(default_factory=set)
     has_log: bool = False
     places: set[str] = field(default_factory=set)
-    """What sets its process apart from others on the same host."""
+    """The names of its process, where a host runs several."""
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""
 
     def finished(self) -> Participant:
-        """The same for good."""
+        """The participant that this draft became."""
         return Participant(
             kind=self.kind,
             name=self.name,
@@ -84,7 +84,7 @@ class ParticipantDraft:
 
 
 class ParticipantDrafts:
-    """The participants of one group while its lines are read: each line may name another, or one in another way."""
+    """The participants of one group, and the ids that lead to them so far."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -100,19 +100,19 @@ class ParticipantDrafts:
         self._by_place: dict[str, list[ParticipantDraft]] = defaultdict(list)
 
     def of_member(self, member_id: str) -> ParticipantDraft:
-        """The participant behind a member id; a new one when nobody is known by it."""
+        """The participant behind a member id; a new one where none is known."""
         return self._by_member.get(member_id) or self._add_by_member_id(member_id)
 
     def with_client_id(self, client_id: str) -> Sequence[ParticipantDraft]:
-        """Everybody known by a client id."""
+        """The participants with a client id."""
         return self._by_client.get(client_id, ())
 
     def find_member(self, member_id: str) -> ParticipantDraft | None:
-        """The participant behind a member id, if somebody is known by it."""
+        """The participant behind a member id; None where none is known."""
         return self._by_member.get(member_id)
 
     def of_instance(self, instance_id: str) -> ParticipantDraft:
-        """The participant behind a group.instance.id; a new one when nobody is known by it."""
+        """The participant behind a group.instance.id; a new one where none is known."""
         if instance_id not in self._by_instance:
             participant = self._add(("instance", instance_id), "instance", instance_id)
             self._by_instance[instance_id] = participant
@@ -124,12 +124,12 @@ class ParticipantDrafts:
         return speaking(self.kind, self._by_key, self._by_place, event)
 
     def add_speaker(self, event: Event) -> None:
-        """Take in whatever names this line of a client tells."""
+        """Add the client that writes a line, with the names in it."""
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
         named = speaker.client_id or speaker.thread or speaker.place or instance
         if self.kind == "connect" and isinstance(event, WorkerStopped):
-            named = named or speaker.host  # a worker that stops, of which no other line is left
+            named = named or speaker.host  # the stop may be the only line of a worker
         if speaker.role == "broker" or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":
@@ -148,9 +148,9 @@ class ParticipantDrafts:
         self._learn_ids(participant, event)
 
     def add_nameless(self, event: Event) -> None:
-        """Take in a client that says of which group it is, and not who: its log names it.
+        """Add a client that logs its group and no client id, under the name of its log.
 
-        Only where no coordinator speaks, which would name it, and nobody else writes into its log.
+        Only where no coordinator's log is at hand, which would name it, and no other participant writes to its log.
         """
         speaker, place = event.speaker, place_name(event)
         nobody = event.group is None or speaker.role == "broker" or speaker.client_id is not None
@@ -213,7 +213,7 @@ class ParticipantDrafts:
             self._by_client[client_id].append(participant)
 
     def _add_client_id(self, participant: ParticipantDraft, client_id: str) -> None:
-        """Take in a client id of a participant; whoever was met first is found by it."""
+        """Add a client id of a participant; the first participant with it is found by it."""
         participant.client_ids.add(client_id)
         first = self._first_of_client.setdefault(client_id, participant)
         if self._place_of[participant] < self._place_of[first]:
@@ -257,7 +257,7 @@ class ParticipantDrafts:
         return participant
 
     def add_namesake(self, client_id: str, member_ids: Sequence[str]) -> None:
-        """Take in that these member ids belong to one of several members with the same client id."""
+        """Add one of several members with the same client id, by its member ids."""
         owners = {a for m in member_ids if (a := self._by_member.get(m)) is not None}
         if len(owners) == 1:
             participant = owners.pop()
@@ -270,7 +270,7 @@ class ParticipantDrafts:
                 self._add_member_id(participant, member)
 
     def name_namesakes(self) -> None:
-        """Call those who share a name by where they run, else by their first member id."""
+        """Rename participants that share a name: by where they run, else by their first member id."""
         by_name: dict[str, list[ParticipantDraft]] = defaultdict(list)
         for participant in self.everybody:
             by_name[participant.name].append(participant)
@@ -285,7 +285,7 @@ class ParticipantDrafts:
                     )
 
     def link_ids(self, event: Event) -> None:
-        """Take in what the coordinator tells of a member: its client id, host and instance."""
+        """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""
         if isinstance(event, MemberDescribed):
             self._link_described(event)
         instance: str | None = getattr(event, "instance_id", None)
@@ -309,7 +309,7 @@ class ParticipantDrafts:
             self._add_instance_id(instance, member)
 
     def _link_described(self, event: MemberDescribed) -> None:
-        """The member ids of KIP-1071 name nobody; the coordinator says once whose stream thread is behind each."""
+        """Link a KIP-1071 member id, a bare uuid, with the client id and process that the coordinator prints."""
         if event.member is None or event.client_id is None:
             return
         participant = self._by_member.get(event.member) or self._named(event.client_id)
@@ -327,20 +327,18 @@ class ParticipantDrafts:
         self._add_member_id(participant, member)
 
     def add_named(self, event: Event) -> None:
-        """Take in everybody else whom a line names by a member id or a group.instance.id."""
+        """Add the other participants that a line names by a member id or a group.instance.id."""
         instance: str | None = getattr(event, "instance_id", None)
         if instance and isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced):
             participant = self.of_instance(instance)
             if isinstance(event, StaticMemberReplaced):
                 participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):
-            if member and not member.startswith(
-                "?"
-            ):  # which stands for a member whose id is unknown (`placeholder_id`)
+            if member and not member.startswith("?"):  # that is a placeholder (`placeholder_id`)
                 self.of_member(member)
 
     def finished(self) -> Participants:
-        """All of them, for good."""
+        """The participants that the drafts became."""
         done = {draft: draft.finished() for draft in self.everybody}
         return Participants(
             kind=self.kind,
@@ -357,7 +355,7 @@ class ParticipantDrafts:
         )
 
     def _by_name(self) -> dict[str, ParticipantDraft]:
-        """By name or client id, whoever was met first."""
+        """Name or client id -> the first participant with it."""
         found = dict(self._first_of_client)
         for name, participant in {draft.name: draft for draft in reversed(self.everybody)}.items():
             first = found.setdefault(name, participant)
@@ -373,7 +371,7 @@ def _frozen(
 
 
 def member_ids_in(event: Event) -> list[str]:
-    """The member ids that a line names; the one that a fence names as its current owner is left to its own lines."""
+    """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
     single, members, assignment = _fields_with_ids(type(event))
     found = [member for name in single if (member := getattr(event, name))]
     if members:
@@ -385,6 +383,6 @@ def member_ids_in(event: Event) -> list[str]:
 
 @cache
 def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
-    """Those fields of a type of events that hold one member id; whether it has `members`, and an `assignment`."""
+    """The fields of an event type that hold one member id; whether it has `members`, and an `assignment`."""
     fields = kind.__struct_fields__
     return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields

@@ -1,4 +1,4 @@
-"""Who is who: one participant per client, Streams instance, Connect worker; every name it goes by."""
+"""The participants of a group: one for each client, Streams instance or Connect worker, with every name it has."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from rebalance_forensics.timeline.identity.names import name_in_member_id
 ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
 BY_PROCESS = ("streams", "connect", "schema-registry")
-"""Groups in which a process takes part as one, whatever clients it has."""
+"""Groups in which a process is one participant, however many clients it has."""
 _WITH_ITS_OWN_ID = (
     JoinSucceeded, JoinReported, SyncSucceeded, LeaveSent, MemberTransitioned, JoinFailed, SyncFailed, HeartbeatFailed,
     GroupHeartbeatFailed, PollTimeoutExpired,
 )  # fmt: skip
-"""What a client says of its own membership, its member id among it."""
+"""Lines in which a client prints its own member id."""
 P = TypeVar("P")
 
 
 class Participant(Struct, frozen=True, eq=False):
-    """One party to the group, over all its lives. `name` is what an operator calls it."""
+    """A participant over all restarts; `name` is what an operator calls it."""
 
     kind: ParticipantKind
     name: str
@@ -52,7 +52,7 @@ class Participant(Struct, frozen=True, eq=False):
 
     @property
     def has_one_process(self) -> bool:
-        """An instance known by its Streams client alone: the next life of its process has another."""
+        """True for an instance known by its generated Streams client id alone: a restarted process has another."""
         return self.kind == "instance" and self.name in self.client_ids
 
     def every_name(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Participant(Struct, frozen=True, eq=False):
         return tuple(sorted((self.lasting_names() | self.member_ids) - {self.name, ""}))
 
     def lasting_names(self) -> frozenset[str]:
-        """All names but the member ids, of which it gets another each time it joins anew."""
+        """All names but the member ids, which change with each new join."""
         return self.client_ids.union(
             self.instance_ids, self.threads, self.hosts, self.files, self.processes, self.endpoints, (self.name,)
         )
@@ -73,19 +73,19 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
     everybody: tuple[Participant, ...]
     """In the order in which the logs show them."""
     by_key: Mapping[tuple[str, str], Participant]
-    """By client id, or by kind of group, and where they run."""
+    """By client id, or kind of group, and place."""
     by_place: Mapping[str, Sequence[Participant]]
     by_name: Mapping[str, Participant]
-    """By name or client id the first who has it."""
+    """By name or client id the first participant that has it."""
     by_member: Mapping[str, Participant]
     """By every member id that a line of the group names."""
     by_instance: Mapping[str, Participant]
     client_of_member: Mapping[str, str]
     thread_of_instance: Mapping[str, str]
-    """By the group.instance.id of a stream thread its client id."""
+    """The group.instance.id of a stream thread -> its client id."""
 
     def of_member(self, member_id: str | None) -> Participant | None:
-        """The participant behind a member id, or behind what stands for one (`placeholder_id`)."""
+        """The participant behind a member id or a `placeholder_id`."""
         if not member_id:
             return None
         return self.by_name.get(member_id[1:]) if member_id.startswith("?") else self.by_member.get(member_id)
@@ -95,15 +95,15 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
         return self.by_instance.get(instance_id) if instance_id else None
 
     def of_speaker(self, event: Event) -> Participant | None:
-        """The participant whose log this line is in; None for brokers and lines of nobody in particular."""
+        """The participant whose log this line is in; None for brokers and lines that no single one can have written."""
         return speaking(self.kind, self.by_key, self.by_place, event)
 
     def at_place(self, event: Event) -> Sequence[Participant]:
-        """Every participant that lives where this line was written."""
+        """Every participant that runs where this line was written."""
         return self.by_place.get(place_name(event), ())
 
     def client_of(self, member_id: str) -> str | None:
-        """The client id of a member: classic ids begin with it, of others only the client's own log tells it.
+        """The client id of a member: classic member ids begin with it, for others it stands in the client's own log.
 
         A static thread's member id begins with its group.instance.id instead (`{instance}-{number of the thread}`).
         """
@@ -116,7 +116,7 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
 def speaking(
     kind: str, by_key: Mapping[tuple[str, str], P], by_place: Mapping[str, Sequence[P]], event: Event
 ) -> P | None:
-    """Whose log a line is in, by client id and place; whoever is alone at a place speaks there."""
+    """The participant whose log a line is in: by client id and place, or the only one at the place."""
     speaker = event.speaker
     if speaker.role == "broker":
         return None
@@ -131,18 +131,18 @@ def speaking(
 
 
 def placeholder_id(participant: Participant, client_id: str | None) -> str:
-    """What stands for a member whose id no line tells: each thread of an instance is a member of its own."""
+    """A stand-in for a member id that no line prints: `?` and the participant's name, or a stream thread's client id."""
     return f"?{client_id}" if participant.kind == "instance" and client_id else f"?{participant.name}"
 
 
 def own_member_id(event: Event) -> str | None:
-    """The member id that a client line says of its own speaker."""
+    """The member id of the client that writes the line, where it prints it."""
     if isinstance(event, _WITH_ITS_OWN_ID):
         return event.member
     return event.member if isinstance(event, JoinRequested) and event.why == "member-id-required" else None
 
 
 def place_name(event: Event) -> str:
-    """Where a line was written: the process where a host has several, else the host if known, else the file."""
+    """The place where a line was written: the process where a host runs several, else the host, else the file."""
     speaker = event.speaker
     return speaker.place or speaker.host or speaker.file

@@ -1,8 +1,8 @@
-"""Several processes on one host, each with a log of its own: every one is a place by itself.
+"""Places for the processes of a host that runs several, each with a log of its own.
 
-Lines that name nobody belong to whoever lives where they were written. On a machine that runs three Streams instances
-that is a file, not the host; on one whose process writes two files it is the host. Ids tell the two apart: files that
-were written at the same time and have no member in common are of different processes.
+A line without a name belongs to the process at its place. On a machine with three Streams instances that is a file, on
+one whose process writes two files it is the host. Files that were written at the same time and have no member id in
+common are of different processes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rebalance_forensics.timeline.identity.participants import own_member_id
 _ENDING = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[-_T.]\d+)*|\.(?:log|out|txt|json|jsonl|gz|zst|xz|bz2|lz4|\d+))+\Z", re.IGNORECASE
 )
-"""What a log's name ends in, dates and numbers of a rotation included."""
+"""The ending of a log's name, with the dates and numbers of a rotation."""
 
 
 @dataclass(slots=True)
 class _Log:
-    """One file of a host: who speaks in it, and when."""
+    """One file of a host: the ids in it, and the times of its first and last line."""
 
     file: str
     ids: set[str] = field(default_factory=set)
@@ -37,7 +37,7 @@ class _Log:
     last: int | None = None
 
     def add(self, event: Event) -> None:
-        """Take in who says a line of the group, and when."""
+        """Note the ids and the time of a line of the group."""
         self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
         if event.speaker.client_id:
             self.clients.add(event.speaker.client_id)
@@ -46,26 +46,26 @@ class _Log:
             self.last = event.at if self.last is None else max(self.last, event.at)
 
     def shares(self, other: _Log) -> bool:
-        """Whether the same member speaks in both."""
+        """True where both have lines of the same member."""
         if self.ids and other.ids:
             return not self.ids.isdisjoint(other.ids)
         return not self.clients.isdisjoint(other.clients)
 
     def runs_beside(self, other: _Log) -> bool:
-        """Whether both were written at the same time, by different processes."""
+        """True where both were written at the same time by different processes."""
         if self.first is None or self.last is None or other.first is None or other.last is None:
             return False
         if not (self.ids and other.ids) and not (self.clients and other.clients):
-            return False  # nothing tells who wrote them
+            return False  # no id shows which process wrote them
         return max(self.first, other.first) < min(self.last, other.last) and not self.shares(other)
 
     def follows(self, other: _Log) -> bool:
-        """Whether both are pieces of one log that was rotated."""
+        """True where both are pieces of one rotated log."""
         return log_stem(self.file) == log_stem(other.file) and not self.runs_beside(other)
 
 
 def with_process_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[list[Event], list[Event]]:
-    """A group's lines and those around them, with a place of its own for each process of a host that has several."""
+    """A group's lines and those near them, with a place for each process of a host that runs several."""
     own, nearby = with_instance_places(own, nearby)
     places = _places(own)
     if not places:
@@ -86,7 +86,7 @@ def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
 
 
 def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
-    """What to call the process behind each file, for hosts with several."""
+    """(host, file) -> the name of the process behind it, for hosts that run several."""
     files: dict[str, set[str]] = defaultdict(set)
     for event in own:
         if event.speaker.role != "broker" and event.speaker.host is not None:
@@ -112,7 +112,7 @@ def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
 
 
 def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
-    """The files of each process."""
+    """The files grouped by process; empty where the host runs only one."""
     if not any(log.runs_beside(other) for log in logs for other in logs):
         return []
     found: list[list[_Log]] = []
@@ -130,7 +130,7 @@ def _first(processes: Sequence[list[_Log]], fits: Callable[[_Log], bool]) -> lis
 
 
 def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
-    """Each process by the part of its path that tells it from the others, from the end."""
+    """Each process under the last part of its path in which all of them differ."""
     paths = [process[0].file.replace("!/", "/").split("/") for process in processes]
     for depth in range(1, min(map(len, paths), default=0) + 1):
         names = [log_stem(path[-depth]) for path in paths]

@@ -1,4 +1,4 @@
-"""What a host runs, told by its lines that show it: a line without a prefix may come from anybody."""
+"""Roles and brokers of lines that show neither, from the other lines of the same log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 
 
 def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
-    """The events, those of an unknown speaker with the role that most lines of its log show, here or in `others`."""
+    """The events, those of unknown role with the one that most lines of their log show, in `events` and `others`."""
     if all(event.speaker.role != "unknown" for event in events):
         return events
     shown = _shown(events, others)
@@ -21,7 +21,7 @@ def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Eve
 
 
 def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
-    """The events, ends and starts of a broker that name none with the one broker that wrote the rest of their log."""
+    """The events, starts and stops of an unnamed broker with the id of the only broker that wrote to their log."""
     nameless = {place_of(e) for e in events if _names_no_broker(e)}
     if not nameless:
         return events

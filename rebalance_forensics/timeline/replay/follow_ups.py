@@ -1,4 +1,4 @@
-"""Follow-ups, which an earlier rebalance asked for: cooperative hand-over, probing, version probing, Connect's delay."""
+"""Rebalances that follow from an earlier one: cooperative hand-over, probing, version probing, delay in Connect."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 
 
 def _why(after: _Round) -> DepartureWhy:
-    """The kind of departure: where the coordinator logs every expiry, a member without one left or missed the barrier."""
+    """The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier."""
     if after.stabilized is None or not _names_expiries(after.stabilized):
         return "vanished"
     open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
