@@ -1,4 +1,4 @@
-"""Events that name no group, sorted once for all groups of a cluster: what brokers say, and what is said where."""
+"""The events of a cluster that name no group, indexed once for all its groups: by broker, place and client."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from rebalance_forensics.utc_offsets import offset_at
 
 
 class UngroupedEvents:
-    """The shared events of one cluster.
+    """The events of one cluster that name no group.
 
-    Brokers concern every group, so what they say is kept as one list that all timelines look into. The lines of
-    clients, and those that name a member, become part of the timelines of the groups they may concern.
+    Brokers' lines concern every group, so all timelines look into one list of them. Lines of clients, and those that
+    name a member, become part of the timelines of the groups they may concern.
     """
 
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
-        """How far each log of the cluster was read, on its own clock."""
+        """The extent of each log of the cluster, on its own clock."""
         (known,) = without_copies(tuple(events))
         shared = with_brokers(with_roles(known, ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)
@@ -46,7 +46,7 @@ class UngroupedEvents:
         self._clients_named_after: dict[str, set[str]] = defaultdict(set)
         self._unnamed = UnnamedClients()
         self._lone_processes: dict[str, list[Event]] = defaultdict(list)
-        """By file, starts and stops on hosts of which it holds nothing else, as where somebody put lines together."""
+        """File -> starts and stops on hosts of which it has nothing else, as in files that were put together."""
         for event in shared:
             self._at[place_of(event)].append(event)
             if event.speaker.role != "broker":
@@ -60,7 +60,7 @@ class UngroupedEvents:
         self._naming = [event for event in brokers if _names_member(event)]
         common = distinct(event for event in brokers if not _names_member(event))
         self.witnesses = tuple(_witnesses(common))
-        """Of each broker's log the lines that tell its clock."""
+        """The lines of each broker's log that show its clock."""
         self._brokers = with_times(common)
         self._logs_of_brokers = BrokerLogs(common)
         self._depth = 0
@@ -68,9 +68,9 @@ class UngroupedEvents:
 
     @cached_property
     def clusters(self) -> dict[str, UngroupedEvents]:
-        """Each cluster by the directory that holds its logs, where two brokers with one id show that there are several.
+        """Directory -> events of the cluster whose logs it holds, where two brokers with one id show several clusters.
 
-        Empty where nothing shows that, and where their logs lie in one directory.
+        Empty for one cluster, and where the logs of several lie in one directory.
         """
         found = self._logs_of_brokers.directories_of_clusters({path for path, _ in self.logs})
         if found is None:
@@ -113,7 +113,10 @@ class UngroupedEvents:
         return {group.name: group for group in found}
 
     def near(self, group: str, own: Sequence[Event]) -> list[Event]:
-        """What clients said where this group's lines were written, and where its Streams clients live."""
+        """Lines of clients that ran where this group's lines were written, or where its Streams clients run.
+
+        Lines of coordinators that name a known member of the group are among them.
+        """
         naming = _of_known_members(self._naming, own)
         if not self._by_place:
             return naming
@@ -133,20 +136,20 @@ class UngroupedEvents:
         ]
 
     def of_ungrouped_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
-        """What clients say that name only themselves, if the coordinator or their configuration ties them to it."""
+        """Lines of clients that name only themselves, where the coordinator or a configuration shows their group."""
         configured = self.unnamed_groups.get(group)
         return [*self._unnamed.of_group(group, own), *(configured.events if configured is not None else ())]
 
     def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
-        """Everything in the logs these events stand in."""
+        """All lines without a group in the logs of these events."""
         return [event for place in dict.fromkeys(map(place_of, events)) for event in self._at.get(place, ())]
 
     def by_brokers_in_logs_of(self, events: Iterable[Event]) -> list[Event]:
-        """What brokers said to nobody in particular in the logs these events stand in."""
+        """Brokers' lines that name neither group nor member in the logs of these events."""
         return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_member(e)]
 
     def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> EventIndex:
-        """What brokers of its cluster log of no group, on the clock of a group whose lines are `own`."""
+        """The lines of brokers in the cluster of a group with these `own` lines, on the group's clock."""
         foreign = self._logs_of_brokers.foreign_to(own)
         key = (foreign, *{place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
         if key not in self._on_clock:
@@ -156,7 +159,7 @@ class UngroupedEvents:
 
 
 def _of_known_members(naming: Sequence[Event], own: Sequence[Event]) -> list[Event]:
-    """Those lines of a coordinator that name a member which the group's own lines know: a fence names no group."""
+    """The lines of coordinators that name a member of the group's own lines: a fencing prints no group."""
     if not naming:
         return []
     known = {name for event in own for name in _member_names(event)}

@@ -1,4 +1,4 @@
-"""Who coordinated the group, and when: the brokers that wrote its lines, and what clients discovered."""
+"""The coordinators of a group over time: the brokers that wrote its lines, and those that clients discovered."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rebalance_forensics.timeline.model import CoordinatorTerm
 
 
 def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
-    """The brokers in order; a discovery by a client counts where no broker's own line tells otherwise."""
+    """The terms of the coordinators in order; a client's discovery counts where no broker's own line contradicts it."""
     seen: list[tuple[int, str]] = []
     speaker, last = None, None
     for event in events:
         if event.speaker is speaker and not isinstance(event, GroupUnloaded):
-            continue  # the one that spoke last, for the group as before
+            continue  # the coordinator as before
         broker = _broker(event)
         if broker is None or event.at is None:
             continue

@@ -1,4 +1,4 @@
-"""Events in time order, found by what they tell."""
+"""Events in time order, indexed by type."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ E = TypeVar("E", bound=Event)
 
 
 def time_of(event: Event) -> int:
-    """When it was; what has no time comes before everything."""
+    """The time of an event; 0 where it has none."""
     return event.at or 0
 
 
 def by_time_then_origin(event: Event) -> tuple[int, str, int]:
-    """A total order: the time, then the place in the files."""
+    """The key of a total order: time, then path and offset."""
     origin = event.origin
     return event.at or 0, origin.path, origin.byte_offset
 
 
 def merged(some: Sequence[E], others: Sequence[E]) -> Sequence[E]:
-    """Both in one, each in its order: in an export that is newest first the order of lines is not that of places."""
+    """Both sequences in one; each keeps its order, which in an export that is newest first is not that of offsets."""
     return list(merge(some, others, key=by_time_then_origin)) if some and others else some or others
 
 
 def distinct(events: Iterable[Event]) -> list[Event]:
-    """Each line once, also when a file or a block of lines was given twice; oldest first."""
+    """The events, each line once where a file or a block of lines was read twice; oldest first."""
     found: list[Event] = []
     for at, together in groupby(sorted(events, key=by_time_then_origin), key=attrgetter("at")):
         at_once = list(together)
@@ -55,7 +55,7 @@ def _distinct(events: Iterable[Event], *, timed: bool) -> Iterable[Event]:
 
 
 class EventIndex(TimeIndex[Event]):
-    """What was told, oldest first, with the events of each type at hand."""
+    """Events, oldest first, with those of each type at hand."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         super().__init__(events, time_of)
@@ -67,16 +67,16 @@ class EventIndex(TimeIndex[Event]):
 
     @property
     def kinds(self) -> Collection[type[Event]]:
-        """The types of the events."""
+        """The types of its events."""
         return self._places.keys()
 
     def has_type(self, *kinds: type[Event]) -> bool:
-        """Whether an event is of one of these types."""
+        """True where it has an event of one of these types."""
         return not self._places.keys().isdisjoint(kinds)
 
     @cached_property
     def by_clients(self) -> list[Event]:
-        """What others than brokers say: nothing, where no client's log is at hand."""
+        """The lines that no broker wrote; none without a client's log."""
         return [event for event in self if event.speaker.role != "broker"]
 
     def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
@@ -93,18 +93,18 @@ class EventIndex(TimeIndex[Event]):
 
     @cached_property
     def settings(self) -> dict[str, tuple[int, str]]:
-        """Each setting that a dump shows: when it was shown last, and its value."""
+        """Setting -> the time and value of its last dump."""
         dumps = ((time_of(event), event.settings) for event in self.of_type(SettingsReported))
         return {name: (at, value) for at, settings in dumps for name, value in settings}
 
     @cached_property
     def brokers(self) -> set[int]:
-        """The brokers that speak."""
+        """The ids of the brokers that wrote lines."""
         known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
         return {broker for broker in known if broker is not None}
 
     def marked_of(self, broker: int) -> TimeIndex[Event]:
-        """What a broker says that pictures show."""
+        """A broker's lines that swim lanes show."""
         return self._marked.get(broker) or NOTHING
 
     @cached_property
@@ -116,7 +116,7 @@ class EventIndex(TimeIndex[Event]):
 
     @cached_property
     def until(self) -> dict[str, int]:
-        """How far each log goes, by the place where it was written."""
+        """Place -> the time of its last event."""
         found: dict[str, int] = {}
         for event in self:
             found[place_name(event)] = time_of(event)
@@ -124,7 +124,7 @@ class EventIndex(TimeIndex[Event]):
 
 
 def settings_of(own: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
-    """All settings that are shown; the last one wins."""
+    """The settings in all dumps; the latest value of each counts."""
     latest = dict(ungrouped.settings)
     for name, shown in own.settings.items():
         if name not in latest or latest[name][0] <= shown[0]:

@@ -1,4 +1,4 @@
-"""Events as the lines that prove something."""
+"""Events as evidence: the line that each was read from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What happened to the group, fused from both sides: departures, arrivals, starts, stops, requests, rebalances.
+"""Facts about a group, merged from both sides' lines: departures, arrivals, starts, stops, requests, rebalances.
 
-Facts are finished: nothing changes them once the timeline is built. Each has an id of its own (`departure-17`),
-counted in the order of time; a fact that stands in no timeline yet has none.
+They are immutable. Each has an id (`departure-17`), numbered in time order; a fact outside a timeline has none.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ DepartureWhy = Literal[
     "vanished",
     "left",
 ]
-"""How a member went. `expelled`: its own log says it was no longer a member; `died`: it says that its process ended;
-`vanished`: only its absence tells; `left`: LeaveGroup without a word why."""
+"""How a member left. `expelled`: its own log has the coordinator's answer that it is no member; `died`: its log shows
+the end of the process; `vanished`: only its absence shows it; `left`: LeaveGroup without a reason."""
 
 RequestWhy = Literal[
     "metadata-changed",
@@ -51,7 +50,7 @@ RequestWhy = Literal[
 
 
 class Departure(Struct, frozen=True, eq=False):
-    """A member is gone. `at` is when the group lost it (the coordinator's word before the client's)."""
+    """A member left or was removed; `at` is when the group lost it, by the coordinator's line before the client's."""
 
     participant: Participant
     member: str | None
@@ -61,12 +60,12 @@ class Departure(Struct, frozen=True, eq=False):
     returned: Arrival | None = None
     reason: str | None = None
     stayed: bool = False
-    """By the word of a broker that no longer coordinated the group: the member went on with its successor."""
+    """Logged by a broker that no longer coordinated the group: the member went on with its successor."""
     id: str = ""
 
 
 class Arrival(Struct, frozen=True, eq=False):
-    """A member came. `first`: its participant was never seen before; `start`: the process start behind it."""
+    """A member joined. `first`: its participant was not a member before; `start`: the start of its process."""
 
     participant: Participant
     member: str | None
@@ -90,7 +89,7 @@ class Start(Struct, frozen=True, eq=False):
 
 
 class Stop(Struct, frozen=True, eq=False):
-    """A client said in its own log that it is closing."""
+    """A client closed, by its own log."""
 
     participant: Participant
     at: int
@@ -119,7 +118,7 @@ class Request(Struct, frozen=True, eq=False):
 
 
 class Rebalance(Struct, frozen=True, eq=False):
-    """From the first word of a rebalance to the assignment. `generation` is None while none was reached."""
+    """A rebalance from its begin to the assignment; `generation` is None where none was reached."""
 
     generation: int | None
     started_at: int
@@ -134,7 +133,7 @@ class Rebalance(Struct, frozen=True, eq=False):
     id: str = ""
 
     def ended_at(self) -> int:
-        """The last known instant of it."""
+        """Its last known time."""
         return self.completed_at or self.stabilized_at or self.started_at
 
 
@@ -143,7 +142,7 @@ F = TypeVar("F", Start, Stop, StaticReturn, Request, Rebalance)
 
 
 def numbered(name: str, facts: Iterable[F]) -> tuple[F, ...]:
-    """The same facts, each with its id: the name of their kind and their place in the order given."""
+    """The facts, each with its id: the name of their kind and their number in the order given."""
     return tuple(replace(fact, id=f"{name}-{number}") for number, fact in enumerate(facts, 1))
 
 

@@ -1,4 +1,4 @@
-"""Logs of another cluster in the same directory: what happens once in a cluster happened twice.
+"""Logs of another cluster in the same directory, recognized by events that happen only once in a cluster.
 
 A partition of `__consumer_offsets` is created once on a broker, a leader is elected for it once with each epoch, and a
 broker registers for the first time once (KRaft). And a broker is one process: two that have its id and write at the
@@ -23,17 +23,17 @@ _FIRST_REGISTRATION = "No previous registration found"
 
 
 class _BrokerLog:
-    """What one file shows of its broker."""
+    """The broker that one file is of, and the events in it that happen once in a cluster."""
 
     def __init__(self) -> None:
         self.ids: Counter[int] = Counter()
         self.once: dict[tuple[object, ...], int] = {}
-        """When something happened that happens once in the life of a cluster."""
+        """The times of events that happen once in the life of a cluster."""
         self.components: set[str] = set()
         self.times: list[int] = []
 
     def add(self, event: Event) -> None:
-        """Take in a line of the file."""
+        """Add a line of the file."""
         speaker = event.speaker
         if speaker.broker is not None:
             self.ids[speaker.broker] += 1
@@ -52,9 +52,9 @@ class _BrokerLog:
                 self.once["registered", event.broker] = event.at
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:
-        """True where both cannot be of one cluster; that one file is no copy of the other is known.
+        """True where both cannot be of one cluster; neither is a copy of the other.
 
-        What happened at the same time but for a zone is one happening, logged by two clocks.
+        Times that differ by a zone are of one event, logged by two clocks.
         """
         apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
         if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
@@ -64,14 +64,14 @@ class _BrokerLog:
         return self.overlap_ms(other.times) > 0 and not self.components.isdisjoint(other.components)
 
     def overlap_ms(self, times: Sequence[int]) -> int:
-        """How long it was written at the same time."""
+        """For how many ms the file was written during these times."""
         if not self.times or not times:
             return 0
         return max(min(max(self.times), max(times)) - max(min(self.times), min(times)), 0)
 
 
 class BrokerLogs:
-    """The logs of brokers, and which of them cannot be of one cluster."""
+    """The logs of brokers, and the pairs of them that cannot be of one cluster."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._logs: dict[Place, _BrokerLog] = defaultdict(_BrokerLog)
@@ -84,7 +84,7 @@ class BrokerLogs:
                 self._rivals[other].add(log)
 
     def directories_of_clusters(self, paths: Collection[str]) -> tuple[int, frozenset[str]] | None:
-        """Where each of several clusters has a directory of its own: how deep these are, and their names.
+        """The depth and names of the directories of several clusters, where each has its own.
 
         None unless they hold all of these files, and brokers of several ids each where there are several.
         """
@@ -103,10 +103,10 @@ class BrokerLogs:
         return (depth, names) if several and all(directory_at(path, depth) in names for path in paths) else None
 
     def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
-        """The files of brokers that are not of a group's cluster, by the group's own lines.
+        """The files of brokers outside a group's cluster, by the group's own lines.
 
-        Of two brokers with one id its own is the one that mentions the group, else the one whose log lies nearer to
-        those that do, else the one that was running at the time.
+        Of two brokers with one id the group's is the one that logs it, else the one whose log lies nearer to those that
+        do, else the one that ran at the time.
         """
         if not self._rivals:
             return frozenset()
@@ -126,7 +126,7 @@ class BrokerLogs:
 
 
 def directory_at(path: str, depth: int) -> str | None:
-    """The directory that is so deep in a path; None where the file itself is no deeper."""
+    """The directory at a depth of a path; None where the path is shorter."""
     directories = path.split("/")[:-1]
     return directories[depth] if depth < len(directories) else None
 
@@ -137,7 +137,7 @@ def _home(place: Place) -> tuple[str, str | None]:
 
 
 def _nearness(path: str, others: Collection[str]) -> int:
-    """How many directories from the top a file shares with the nearest of others."""
+    """The number of directories from the top that a file shares with the nearest of others."""
     return max((_shared_directories(path, other) for other in others), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Events that name no group reach the groups they concern: by file, host and Streams client; brokers reach all."""
+"""Attribution of events that name no group: by file, host and Streams client; brokers' lines concern all groups."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
 _NAMED = "stream-client ["
 
 _Client = tuple[str, str | None]
-"""Where it runs, and its client id."""
+"""Place and client id."""
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
-    """Those of `shared` that this group's story needs."""
+    """The events of `shared` that concern this group."""
     if not shared:
         return []
     places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
@@ -66,9 +66,9 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
 
 
 def _is_banner(event: Event, group: str) -> bool:
-    """Whether a process that is no broker starts, or a worker stops, in a file into which lines were put together.
+    """True for the start of a client's process of this group, or of unknown group, and for starts and stops of workers.
 
-    Compose and the like put the containers of one deployment into a stream, each line with its container's name.
+    Compose and the like put the containers of one deployment into one stream, each line with its container's name.
     """
     if event.speaker.role == "broker":
         return False
@@ -78,7 +78,7 @@ def _is_banner(event: Event, group: str) -> bool:
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
-    """Files of processes that, by their settings, are members of other groups; those of this one do not speak there."""
+    """The files of processes that are configured for other groups only and have no line of this group."""
     groups: dict[str, set[str]] = defaultdict(set)
     for event in shared:
         if isinstance(event, SettingsReported) and (named := group_in(event)):
@@ -87,9 +87,9 @@ def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) 
 
 
 def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
-    """The same shared events; what a client says of its membership without naming the group belongs to its group.
+    """The shared events; a client's lines about its membership get the group that its other lines name.
 
-    librdkafka names the group when it asks and only itself when it is answered.
+    librdkafka prints the group with its requests, and only the client with the answers.
     """
     known: dict[_Client, set[str | None]] = defaultdict(set)
     for e in own:
@@ -106,13 +106,13 @@ def _is_of(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
 
 
 def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
-    """Whether another consumer of the same process says it: they share a client id, and their handles differ."""
+    """True for a line of another consumer in the same process: same client id, another librdkafka handle."""
     handles, handle = known.get((place_name(event), event.speaker.client_id), set()), _handle(event)
     return bool(handles) and handle is not None and not {handle, None} & handles
 
 
 def handle_of(event: Event) -> re.Match[str] | None:
-    """What librdkafka calls the client of a process that speaks: `rdkafka#consumer-1`."""
+    """The handle that librdkafka prints for a client within its process: `rdkafka#consumer-1`."""
     return _HANDLE.fullmatch(event.speaker.thread or "")
 
 
@@ -127,13 +127,13 @@ def _is_named_after(group: str, client: str) -> bool:
 
 
 def names_in(event: Event) -> Iterator[str]:
-    """The ids in a line that may name a Streams client: its speaker's, and those of the members it tells of."""
+    """The ids in a line that may name a Streams client: the speaker's client id and member ids."""
     names = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
     return (name for name in names if isinstance(name, str))
 
 
 def streams_client_of(event: Event) -> str | None:
-    """The Streams client that speaks: its thread, its consumer, or itself, whatever thread a layout cuts off."""
+    """The Streams client that writes a line, by its thread, its consumer's client id, or its name in the text."""
     speaker = event.speaker
     if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known

@@ -1,4 +1,4 @@
-"""Everything known about one group, finished: nothing is written to it once it is built."""
+"""The timeline of one group: its events, facts and coverage, immutable once built, with indexes and cached answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
 _UNKNOWN: Any = object()
-"""Stands for what was not asked before: an answer may be None."""
+"""The mark of a question that was not asked before: an answer may be None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Timeline:
     mode: RebalanceMode
     participants: Participants
     own: EventIndex
-    """The lines that name the group, and those from where its members live."""
+    """The lines that name the group, and those written where its members run."""
     ungrouped: EventIndex
-    """What brokers said to nobody in particular."""
+    """Brokers' lines that name neither group nor member."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
     departures: TimeIndex[Departure]
@@ -64,14 +64,14 @@ class Timeline:
     coverage: Coverage
     settings: Mapping[str, str] = field(default_factory=dict)
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What was asked before; many rules ask the same, each at the price of a pass over all events."""
+    """Cached answers: many rules ask the same question, which costs a pass over all events."""
     _from_participants: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """What each participant's log says, by the types that were asked for."""
+    """Event types -> participant -> events of its own log."""
 
     def cached_as(self, question: object, answer: Callable[[], T]) -> T:
-        """The answer to a question about this timeline, worked out when it is first asked."""
+        """The answer to a question about this timeline, computed once."""
         known = self._answers
         found: T = known.get(question, _UNKNOWN)
         if found is _UNKNOWN:
@@ -79,7 +79,7 @@ class Timeline:
         return found
 
     def cached(self, answer: Callable[[Timeline], T]) -> T:
-        """What a function says of this timeline, worked out when it is first asked."""
+        """The value of a function of this timeline, computed once."""
         known = self._answers
         found: T = known.get(answer, _UNKNOWN)
         if found is _UNKNOWN:
@@ -88,31 +88,31 @@ class Timeline:
 
     @property
     def events(self) -> list[Event]:
-        """Everything, oldest first; `of` looks into it without putting it together."""
+        """All events, oldest first; `of` finds those of a type without merging the lists."""
         return self.cached(_everything)
 
     @property
     def first(self) -> int:
-        """When the group's own lines begin."""
+        """The time of the first line that names the group."""
         return self.cached(_begin)
 
     def measured(self, ms: int) -> int | None:
-        """A length between two of its lines, as they tell it; None where they have no times, only an order."""
+        """A span between two of its lines; None where the lines have no times, only an order."""
         return ms if self.cached(_has_times) else None
 
     @property
     def last(self) -> int:
-        """The last instant any of its logs shows."""
+        """The time of the last event."""
         return self.cached(_end)
 
     @property
     def has_coordinator_log(self) -> bool:
-        """True when a broker speaks of this group."""
+        """True where a coordinator's lines about this group are at hand."""
         return bool(self.coordinator_events)
 
     @property
     def coordinator_events(self) -> TimeIndex[Event]:
-        """What its coordinators say of this group; the log of an authorizer is another."""
+        """Coordinators' lines about this group, without those of the authorizer's log."""
         return self.cached(_coordinator_events)
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
@@ -130,14 +130,14 @@ class Timeline:
         return TimeIndex(merged(own, ungrouped), time_of) if own and ungrouped else own or ungrouped
 
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
-        """What a participant's own log says: events of these types, all of it for `Event`."""
+        """The events of these types in a participant's own log; all of them for `Event`."""
         by_participant = self._from_participants.get(kinds)
         if by_participant is None:
             by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
         return by_participant.get(participant, NOTHING)
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
-        """Whether it holds a line or a fact of one of these types."""
+        """True where it has an event or fact of one of these types."""
         return not self.cached_as("kinds", self._kinds).isdisjoint(kinds)
 
     def _kinds(self) -> frozenset[type[Event | Fact]]:
@@ -147,7 +147,7 @@ class Timeline:
         return frozenset((*self.own.kinds, *self.ungrouped.kinds, *(type(index[0]) for index in facts if index)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
-        """What its members did in a while, or one of them: departures, then arrivals, then stops."""
+        """Departures, then arrivals, then stops in a span: of all members or of one."""
         departures, arrivals, stops = self.departures, self.arrivals, self.stops
         if participant is not None:
             departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
@@ -158,7 +158,7 @@ class Timeline:
         return self.cached(_departures_by_id).get(arrival.after or "")
 
     def members(self) -> list[Participant]:
-        """Everybody who was ever a member."""
+        """The participants that were members at any time."""
         return self.cached(_members)
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:

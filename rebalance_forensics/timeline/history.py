@@ -1,4 +1,4 @@
-"""The public history of a group, from its timeline."""
+"""The history of a group as the report shows it, from its timeline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KIND_AND_NAME = attrgetter("kind", "name")
 
 
 def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
-    """What the report shows of the group, with its swim lanes if they are wanted."""
+    """The history of a group; without swim lanes if `lanes` is False."""
     owners = ownership_of(timeline)
     return GroupHistory(
         group=timeline.group,

@@ -1,4 +1,4 @@
-"""Moments of a swim lane: which events are drawn, how much they matter, and in whose lanes they stand."""
+"""Marks of swim lanes: the events that are drawn, and their severity."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _words(event: str) -> tuple[str, str]:
 
 
 def mark_of(event: Event) -> Mark | None:
-    """The moment an event is drawn as; None for events without a time and those that would only fill the lanes."""
+    """The mark of an event; None for events without a time and those that would only fill the lanes."""
     replaces = isinstance(event, ThreadAdded) and event.replacing
     severity = "fault" if replaces else _SEVERITIES.get(type(event))
     if event.at is None or severity is None:

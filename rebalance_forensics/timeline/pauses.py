@@ -32,7 +32,7 @@ class _Open:
 
 @dataclass(slots=True)
 class _Consumer:
-    """What one consumer's log said so far; `due` is what it was told to give up and has not yet."""
+    """The assignment of one consumer by its log so far; `due` is a revocation that it has yet to carry out."""
 
     client: str
     step_ms: int
@@ -42,7 +42,7 @@ class _Consumer:
     opened: _Open | None = None
 
     def apply(self, event: Event, at: int) -> Pause | None:
-        """Take in a line; the pause that ends with it."""
+        """Apply a line; the pause that ends with it, if any."""
         match event:
             case JoinSucceeded(member=m) | SyncSucceeded(member=m) | MemberTransitioned(member=m) if m:
                 self.member = m
@@ -69,7 +69,7 @@ class _Consumer:
             self.opened, self.due = self.opened or replace(self.due, at=at), None
 
     def pause(self, opened: _Open, ended: int | None) -> Pause:
-        """The pause that this one is, or was."""
+        """The pause that began with `opened`; `ended` is None where it lasts."""
         return Pause(
             client_id=self.client or None,
             member_id=self.member,
@@ -86,7 +86,7 @@ def pauses_of(
 ) -> list[Pause]:
     """All pauses of all processes with a log, oldest first; one still open at the end has no end.
 
-    `events` are those of clients: nobody else tells what was taken from whom.
+    `events` are those of clients: coordinators do not log partitions.
     """
     found: list[Pause] = []
     consumers: dict[tuple[int, str], _Consumer] = {}

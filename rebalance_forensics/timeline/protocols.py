@@ -1,4 +1,4 @@
-"""What kind of group it is and which protocol it speaks, from who speaks and how."""
+"""The kind of a group, the protocols it speaks and how it rebalances, from the speakers and types of its lines."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", 
 def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
     """Consumer group, Streams application, Connect cluster, Schema Registry or share group.
 
-    `beside` is what else its members' processes say: the configuration of a Streams application names the group.
+    `nearby` are other lines of its members' processes: the configuration of a Streams application names the group.
     """
     kinds = {type(event) for event in events}
-    speakers = {id(event.speaker): event.speaker for event in events}.values()  # few, who speak line after line
+    speakers = {id(event.speaker): event.speaker for event in events}.values()  # few objects for many lines
     roles = {speaker.role for speaker in speakers}
     if RegistryLeaderElected in kinds or "schema-registry" in roles:
         return "schema-registry"
@@ -53,7 +53,7 @@ def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
 
 
 def _having(field: str, events: Iterable[Event], kinds: Iterable[type[Event]]) -> list[Any]:
-    """The events whose type has a field; `told` are the types of all."""
+    """The events whose type has a field; `kinds` are the types of all events."""
     having = {kind for kind in kinds if field in kind.__struct_fields__}
     return [event for event in events if type(event) in having] if having else []
 
@@ -63,7 +63,7 @@ def _is_worker_id(member: str) -> bool:
 
 
 def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
-    """Whether it is the configuration of the Streams application whose group these lines name."""
+    """True for the configuration of the Streams application whose group these lines name."""
     if not isinstance(event, SettingsReported) or event.kind != "StreamsConfig":
         return False
     application = dict(event.settings).get("application.id")
@@ -75,7 +75,7 @@ def _is_thread(speaker: Speaker) -> bool:
 
 
 def _names_threads(events: Sequence[Event], kinds: Collection[type[Event]]) -> bool:
-    """Whether a member id is that of a stream thread."""
+    """True where a member id is that of a stream thread."""
     if any(event.member and _THREAD in event.member for event in _having("member", events, kinds)):
         return True
     return any(_THREAD in member for event in _having("members", events, kinds) for member in event.members)
@@ -92,7 +92,7 @@ _OF_CLASSIC = frozenset({GenerationStabilized, RebalanceStarted, JoinSucceeded, 
 
 
 def protocol_of(event: Event) -> Protocol | None:
-    """The protocol that a line belongs to, where it tells."""
+    """The protocol that a line belongs to; None where it may be any."""
     match event:
         case MemberJoined(protocol="share"):
             return "share"

@@ -1,4 +1,4 @@
-"""Which Kafka releases the processes of a group say they run, and whether a range of releases holds them."""
+"""The Kafka releases that the processes of a group report, and whether a range of releases contains them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONFLUENT = ("-ccs", "-ce")
 
 
 class ReportedRelease(Struct, frozen=True):
-    """A release as somebody reported it: between `low` and `high` where a vendor's number leaves the patch open."""
+    """A release as a process reported it: between `low` and `high` where a vendor's number leaves the patch open."""
 
     at: int
     low: Release
@@ -37,12 +37,12 @@ class Affected(Struct, frozen=True):
     below: Release | None
 
     def contains(self, release: ReportedRelease) -> bool:
-        """Whether the reported release is surely among them."""
+        """True where the reported release is surely among them."""
         return self.first <= release.low and (self.below is None or release.high < self.below)
 
 
 class Releases(Struct, frozen=True):
-    """What was reported, by side and by the place of the process."""
+    """Reported releases by side and by the place of the process."""
 
     reported: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class Releases(Struct, frozen=True):
         )
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
-        """Whether those of the side who wrote these lines run an affected release; all of the side if none wrote."""
+        """True where all processes of the side that wrote these lines, or all of the side if none did, are affected."""
         places = self.reported.get(side, {})
         of_side = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
         known = [at_that_time(places[place_name(e)], e.at or 0) for e in of_side if place_name(e) in places]
@@ -66,14 +66,14 @@ class Releases(Struct, frozen=True):
 
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
-    """Whether some process of that side runs an affected release."""
+    """True where a process of that side runs an affected release."""
     return any(
         of == side and any(r.contains(ReportedRelease(0, low, high)) for r in ranges) for of, low, high in running
     )
 
 
 def at_that_time(reports: Sequence[ReportedRelease], at: int) -> ReportedRelease:
-    """What a process ran at an instant: its last report before, else its first."""
+    """The release that a process ran at a time: its last report before, else its first."""
     before = [t for t in reports if t.at <= at]
     return before[-1] if before else reports[0]
 
@@ -95,7 +95,7 @@ def releases_of(timeline: Timeline) -> Releases:
 
 
 def release_range(text: str) -> tuple[Release, Release] | None:
-    """The Apache release behind a version string; None for a snapshot, whose fixes nobody knows."""
+    """The Apache releases that a version string may stand for; None for a snapshot, whose fixes are unknown."""
     found = _VERSION.match(text.strip())
     if found is None or "SNAPSHOT" in text:
         return None
@@ -123,7 +123,7 @@ def _any_contains(ranges: Sequence[Affected], release: ReportedRelease) -> bool:
 
 
 def latest_release(timeline: Timeline) -> dict[Participant, Release]:
-    """The latest release that was reported where a participant lives."""
+    """Participant -> the latest release reported where it runs."""
     found: dict[Participant, Release] = {}
     for event in timeline.of(VersionReported):
         participants = timeline.participants.at_place(event)

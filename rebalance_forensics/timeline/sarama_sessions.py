@@ -1,8 +1,8 @@
-"""What Sarama tells of its membership: it names neither joins nor leaves, only sessions that are over, and no group.
+"""Sarama's sessions as joins and revocations: it logs neither joins nor leaves, only ended sessions, and no group.
 
-A session is what a member does within one generation. Its end names the member and the generation, and a client that
-is closed ends its session first. Once a member has joined, Sarama looks up the coordinator, to fetch the offsets of
-what it was given, and that line names the group.
+A session is what a member does within one generation. The line of its end has the member and the generation, and a
+client that is closed ends its session first. Once a member has joined, Sarama looks up the coordinator to fetch the
+offsets of its partitions, and that line has the group.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 _SESSION_EVENTS = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
 _CLOSES = "go/client-closed"
 _FROM_START, _FROM_END = 2, 1
-"""How many lookups there are until the member is in: a client that starts has to find its coordinator to join."""
+"""The number of lookups until the member has joined: a client that starts has to find its coordinator first."""
 
 
 class _Session(Struct, frozen=True):
-    """What one log tells of one session.
+    """The lines of one session in one log.
 
-    `asks` is where the member asked to join, `joined` its lookup once it was in. Both are None if the log begins in
-    the middle of the session: nobody knows then what it looked up the coordinator for. `end` is None while it lasts.
+    `asks` is where the member asked to join, `joined` its lookup after the join. Both are None if the log begins in the
+    middle of the session: the purpose of its lookups is unknown then. `end` is None while the session lasts.
     """
 
     member: str | None
@@ -47,7 +47,7 @@ class _Session(Struct, frozen=True):
 
 
 def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
-    """What Sarama's members tell of their sessions, as events of the group; they replace `near` lines they stand in."""
+    """The sessions of Sarama's members as events of the group; they replace those of `near` with the same origin."""
     logs: dict[Place, list[Event]] = defaultdict(list)
     for event in own:
         if isinstance(event, CoordinatorFound | CoordinatorLost) and event.speaker.role == "other":
@@ -68,7 +68,7 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
 
 
 def is_of_any_client(event: Event) -> bool:
-    """Whether a client of Sarama is closed that may be a producer's: the line does not say what it was for."""
+    """True for the close of a Sarama client that may be a producer's: the line does not show its purpose."""
     return isinstance(event, ConsumerClosed) and event.pattern == _CLOSES and event.group is None
 
 
@@ -92,7 +92,7 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
 
 
 def _then(reached: Mapping[int, set[int]], joined: Event) -> int | None:
-    """The generation that others joined when this member did, whose own log ends before its session."""
+    """The generation that others joined at the same time; for a member whose log ends before its session."""
     at = joined.at
     if at is None:
         return None
@@ -132,13 +132,13 @@ def _session(
 ) -> _Session:
     if wanted is None or not lookups:
         return _Session(member, None, None, end)
-    # Of two lookups within one second only one is left; whoever ends a session has joined.
+    # Of two lookups within one second only one is left; a member that ends a session has joined.
     joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
     return _Session(member, before or lookups[0], joined, end)
 
 
 def _closed(log: Sequence[Event]) -> Iterator[Event]:
-    """The client that is closed once its session is over, and not some other client of the process."""
+    """The closes that follow the end of a session: they are of that client, not of another one in the process."""
     return (event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ConsumerClosed))
 
 

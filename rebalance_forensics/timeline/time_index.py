@@ -1,4 +1,4 @@
-"""Lists in the order of time: what lies in a span, or belongs to a participant, is found without scanning the rest."""
+"""Lists in time order: the items in a span, or of a participant, are found without scanning the rest."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ T = TypeVar("T")
 
 
 class TimeIndex(list[T]):
-    """A list in time order, not to be changed once it is made."""
+    """A list in time order, immutable once made."""
 
     def __init__(
         self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at"), *, ordered: bool = False
     ) -> None:
-        """`ordered` things are in time order already, as is whatever was picked from such a list."""
+        """`ordered` things are in time order already, as any selection from such a list is."""
         super().__init__(things if ordered else sorted(things, key=at))
         self._at = at
         self._of: dict[object, TimeIndex[T]] | None = None
 
     @cached_property
     def times(self) -> list[int]:
-        """When each of them was."""
+        """The time of each item."""
         return list(map(self._at, self))
 
     def between(self, begin: int, end: int) -> list[T]:
-        """Those from `begin` to `end`, both included."""
+        """The items from `begin` to `end`, both included."""
         times = self.times
         return self[bisect_left(times, begin) : bisect_right(times, end)]
 
     def since(self, begin: int) -> list[T]:
-        """Those at `begin` and later."""
+        """The items at `begin` and later."""
         return self[bisect_left(self.times, begin) :]
 
     def onwards(self, begin: int) -> Iterator[T]:
-        """The same, one after another, for whoever stops soon."""
+        """An iterator over the items at `begin` and later, for callers that stop early."""
         return (self[place] for place in range(bisect_left(self.times, begin), len(self)))
 
     def last(self, end: int) -> T | None:
-        """The last one at `end` or before."""
+        """The last item at `end` or before."""
         index = bisect_right(self.times, end)
         return self[index - 1] if index else None
 
     def first(self, begin: int) -> T | None:
-        """The first one at `begin` or later."""
+        """The first item at `begin` or later."""
         index = bisect_left(self.times, begin)
         return self[index] if index < len(self) else None
 
     def any_between(self, begin: int, end: int) -> bool:
-        """Whether there is one from `begin` to `end`."""
+        """True where there is an item from `begin` to `end`."""
         times = self.times
         index = bisect_left(times, begin)
         return index < len(times) and times[index] <= end
 
     def nearest(self, at: int, within: int) -> Iterator[T]:
-        """Those at most `within` away, the nearest first, of two as near the earlier: for whoever takes the first."""
+        """The items at most `within` ms away, nearest first; of two as near the earlier comes first."""
         times = self.times
         after = bisect_left(times, at)
         before = after - 1
@@ -75,7 +75,7 @@ class TimeIndex(list[T]):
                 after += 1
 
     def of(self, participant: object) -> TimeIndex[T]:
-        """Those of one participant."""
+        """The items of one participant."""
         known = self._of
         if known is None:
             known = self._of = self._by_participant()
@@ -92,18 +92,18 @@ NOTHING: TimeIndex[Any] = TimeIndex()
 
 
 class IntervalIndex(TimeIndex[T]):
-    """A list in the order of begins whose things last: `until` says when each was over, None if it never was."""
+    """A list of items that last, in the order of their begins; `until` gives the end of each, None while it lasts."""
 
     def __init__(self, things: Iterable[T], at: Callable[[T], int], until: Callable[[T], int | None]) -> None:
         super().__init__(things, at)
         self._until = until
 
     def touching(self, begin: int, end: int) -> list[T]:
-        """Those that had begun by `end` and were not over before `begin`."""
+        """The items that had begun by `end` and were not over before `begin`."""
         return [self[place] for place in self.places_touching(begin, end)]
 
     def places_touching(self, begin: int, end: int) -> list[int]:
-        """The same, by their places in the list."""
+        """The indices of `touching`."""
         if not self:
             return []
         found = self._open[: bisect_left(self._open, bisect_right(self.times, end))] if self._open else []
@@ -119,7 +119,7 @@ class IntervalIndex(TimeIndex[T]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """When each was over, its begin where it never was."""
+        """The end of each item, its begin while it lasts."""
         return [at if end is None else end for at, end in zip(self.times, map(self._until, self), strict=True)]
 
     @cached_property
@@ -128,7 +128,10 @@ class IntervalIndex(TimeIndex[T]):
 
     @cached_property
     def _by_length(self) -> list[tuple[int, list[int], list[int]]]:
-        """Begins and places by how long things last: one that lasted for a day must not hide a thousand seconds."""
+        """(longest length, begins, indices) by order of magnitude of the length.
+
+        One item that lasted for a day must not widen the search for a thousand that lasted a second.
+        """
         found: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         still = set(self._open)
         for place, (begin, end) in enumerate(zip(self.times, self._ends, strict=True)):

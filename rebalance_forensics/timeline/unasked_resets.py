@@ -1,4 +1,4 @@
-"""Generations that a static member gave up though nobody asked it to: its poll timeout had expired (KIP-345)."""
+"""Generations that a static member reset without an answer of the coordinator: its poll timer had expired (KIP-345)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ASKING = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFa
 
 
 def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> OwnershipGivenUp | None:
-    """The line of a static member that the group lost at `lost`; it joined again at `until`, or not by then.
+    """The line in which a static member, removed at `lost`, reports the reset; it had not rejoined before `until`.
 
-    Until 2.8 a static member whose poll timeout expires says only later that its generation has been reset:
-    ConsumerCoordinator resets a generation when the coordinator's answer says so, which is logged, or when the member
-    leaves (AbstractCoordinator.maybeLeaveGroup), which of a static member is not.
+    Until 2.8 a static member whose poll timer expires logs only later that its generation has been reset.
+    ConsumerCoordinator resets a generation after an answer of the coordinator, which is logged, or when the member
+    leaves (AbstractCoordinator.maybeLeaveGroup), which is not logged for a static member.
     """
     if not participant.instance_ids:
         return None

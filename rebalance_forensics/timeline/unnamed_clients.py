@@ -1,4 +1,4 @@
-"""Which group a client belongs to whose log names none: the coordinator's lines name members by their client id."""
+"""The group of a client whose log names none, by the coordinator's lines: member ids begin with the client id."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _MEMBER_EVENTS = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
 Lost = tuple[int, str]
-"""When the coordinator lost a member, and which."""
+"""The time at which the coordinator removed a member, and its id."""
 Losses = dict[str, TimeIndex[Lost]]
 """By client id."""
 
 
 class UnnamedClients:
-    """What clients of one cluster say without naming a group."""
+    """Lines of clients in one cluster about their membership that name no group."""
 
     def __init__(self) -> None:
         self._events: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
 
     def add(self, event: Event) -> None:
-        """Take in a line of a client that names no group."""
+        """Add a client's line that names no group."""
         client = event.speaker.client_id
         by_a_member = isinstance(event, PollTimeoutExpired) or (
             isinstance(event, _MEMBER_EVENTS) and event.speaker.role == "other"
@@ -87,7 +87,7 @@ def _losses(events: Iterable[Event]) -> Losses:
 
 
 def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | None:
-    """The member that the coordinator lost when its client says that it lost its membership."""
+    """The member that the coordinator removed when the client logs that it lost its membership."""
     lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
     if not lost or event.at is None or losses is None:
         return None
@@ -96,7 +96,7 @@ def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | Non
 
 
 def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:
-    """Whether this group's coordinator, heard from when to when, would have seen the client leave: it left another."""
+    """True for a poll timeout within the coordinator's log that it does not show: the client left another group."""
     if not isinstance(event, PollTimeoutExpired) or event.at is None or heard is None:
         return False
     return heard[0] <= event.at <= heard[1]

@@ -1,7 +1,7 @@
-"""Clients whose logs name no group: each is a group of its own, until a line ties it to a group that is named.
+"""Groups of clients whose logs name none: each client is a group of its own until a line shows the name.
 
-librdkafka, Sarama, franz-go, KafkaJS, Spring and the first Java clients say that they missed a poll or lost their
-session without saying of which group. What they say still happened to a member of one.
+librdkafka, Sarama, franz-go, KafkaJS, Spring and the first Java clients log a poll timeout or a lost session without
+the group. It still happened to a member of one.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from rebalance_forensics.timeline.identity.names import process_of_streams_clien
 from rebalance_forensics.timeline.identity.processes_per_host import log_stem
 
 SpeakerKey = tuple[str | None, str, str | None]
-"""Host, log without its rotation's numbers, client id: whose lines belong together though none names a group."""
+"""Host, log without the numbers of its rotation, client id: lines with the same three belong together."""
 
 _BY_MEMBERS = (
     *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
     ListenerFailed, MemberTransitioned, OffsetCommitFailed, RegistryLeaderElected, ThreadFenced,
 )  # fmt: skip
-"""What only a member of a group says."""
+"""Lines that only a member of a group writes."""
 _BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)
 _BY_OTHER_CLIENTS = (ConsumerClosed, NodeDisconnected)
-"""What librdkafka and its like say of a consumer; Java's consumers say it of those without a group as well."""
+"""Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too."""
 _THROWN_AT_MEMBERS = (
     "CommitFailedException", "FencedInstanceIdException", "GroupAuthorizationException",
     "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
 )  # fmt: skip
-"""What only a member of a group, or who wants to be one, is answered (org.apache.kafka.common.errors)."""
+"""Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors)."""
 _THROWN_BY_REQUEST = re.compile(
     r"Unexpected error (?:in join group response|from SyncGroup|in heartbeat response|in commit): "
 )
@@ -57,10 +57,10 @@ _NOT_NAMED = "group not named, "
 
 
 class UnnamedGroup(Struct, frozen=True):
-    """A group that its member's lines do not name; `events` are what they say, under the name given here.
+    """A group that its member's lines do not name, and those lines with the name that it gets here.
 
-    It is its own name where the process's configuration has it, or a Streams client's name, which begins with the
-    application id; else one made of its member's.
+    That is its real name where the process's configuration has it, or the client id of Streams, which begins with the
+    application id; else a name made from its member's.
     """
 
     name: str
@@ -68,7 +68,7 @@ class UnnamedGroup(Struct, frozen=True):
 
 
 def is_named(group: str) -> bool:
-    """Whether it is a group's own name, and not one made of its member's."""
+    """True for a group's real name, False for one made from its member's."""
     return not group.startswith(_NOT_NAMED)
 
 
@@ -81,13 +81,13 @@ def in_words(group: str) -> str:
 
 
 def speaker_key(event: Event) -> SpeakerKey:
-    """Whose line it is, as far as the line and its log tell."""
+    """The speaker of a line, as far as the line and its log show it."""
     speaker = event.speaker
     return speaker.host, log_stem(speaker.file), speaker.client_id
 
 
 def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
-    """The groups of clients that say what only members say, and name none; by name."""
+    """The groups of clients that write lines of members without a group's name; sorted by name."""
     by_client: dict[_Client, list[Event]] = defaultdict(list)
     configured: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event in shared:
@@ -120,7 +120,7 @@ def _was_thrown_at_a_member(event: Event) -> bool:
 
 
 class _Client(Struct, frozen=True, order=True):
-    """Whose lines belong together; `application` is the application.id in a Streams client's name."""
+    """A client whose lines belong together; `application` is the application.id in a Streams client's name."""
 
     host: str
     log: str
@@ -129,7 +129,7 @@ class _Client(Struct, frozen=True, order=True):
 
 
 def _client_of(event: Event) -> _Client | None:
-    """The client that says a line without a group, if only a member of one would say it."""
+    """The client that wrote a line without a group, if only a member writes such a line."""
     speaker = event.speaker
     if event.group is not None or speaker.role == "broker":
         return None
@@ -148,7 +148,7 @@ def _client_of(event: Event) -> _Client | None:
 
 
 def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
-    """Lines without a client's name are those of the one client that writes into the same log, if it is one."""
+    """The lines by client; those without a client id go to the only client that writes to the same log."""
     by_log: dict[tuple[str, str], list[_Client]] = defaultdict(list)
     for client in by_client:
         if client.name:
@@ -167,7 +167,7 @@ def _application_of(streams: str) -> str:
 
 
 def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
-    """What to call the groups: by the client's name, and by where its log was written where that is not enough."""
+    """The names of the groups: from the client id and, where that is not unique, the host or the log."""
     by_name: dict[str, list[_Client]] = defaultdict(list)
     for client in sorted(clients):
         by_name[client.name].append(client)

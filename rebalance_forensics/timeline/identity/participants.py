@@ -131,7 +131,7 @@ def speaking(
 
 
 def placeholder_id(participant: Participant, client_id: str | None) -> str:
-    """A stand-in for a member id that no line prints: `?` and the participant's name, or a stream thread's client id."""
+    """A stand-in for a member id that no line prints: `?` and the participant's name, or a thread's client id."""
     return f"?{client_id}" if participant.kind == "instance" and client_id else f"?{participant.name}"
 
 
