@@ -66,7 +66,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     excluding: tuple[Row, ...] = ()
     """Those of its signs that alone can rule it out, as their weights say."""
     deciding: tuple[Row, ...] = ()
-    """Those that decide enough for somebody to fetch a log for them."""
+    """Rows with enough weight to fetch a log for them."""
     prior: int = 0
     implies: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()

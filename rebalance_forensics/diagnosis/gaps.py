@@ -107,7 +107,7 @@ def _lines(timeline: Timeline) -> str:
 
 
 def _not_named(timeline: Timeline) -> list[Gap]:
-    """A client that does not say of which group it is: its coordinator would, and show the other members."""
+    # A client that does not say of which group it is: its coordinator would, and show the other members.
     if is_named(timeline.group):
         return []
     member = in_words(timeline.group).removeprefix("the group of ")
@@ -218,7 +218,7 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
 
 
 def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Incident]) -> bool:
-    """From 4.3 on a group of the newer protocols starts with epoch 2."""
+    # From 4.3 on a group of the newer protocols starts with epoch 2.
     started = any(i.root_causes[0].cause == "startup" and number in i.generations for i in incidents)
     return started and number == FIRST_EPOCH and timeline.protocol not in ("classic", "unknown")
 
@@ -290,7 +290,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _named(participant: Participant) -> str:
-    """A participant as somebody who fetches its log must know it: client id, host, and the file that is there."""
+    """A participant in the words needed to fetch its log: client id, host, and the file at hand."""
     host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
     unnamed = participant.client_ids and participant.name not in participant.client_ids
     names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]

@@ -134,7 +134,7 @@ class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Impact(Struct, frozen=True, kw_only=True, gc=False):
-    """What it cost; None where the logs do not tell, never 0 for unknown.
+    """The cost of an incident; None where the logs do not show it, never 0 for unknown.
 
     `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
     in which no partition of the group was read. `pause_ms` sums the pauses of members, of which `members` and
@@ -158,7 +158,7 @@ class Impact(Struct, frozen=True, kw_only=True, gc=False):
     of_connect: bool = False
     """Connectors and tasks stand for partitions: a Connect cluster shares out these."""
     by_member: MemberImpact | None = None
-    """What coordinators tell where nobody names partitions; None where partitions are told, or nothing is."""
+    """The cost by coordinators' logs where no line names partitions; None if partitions are known, or nothing is."""
 
 
 class Saving(Struct, frozen=True, kw_only=True, gc=False):
@@ -230,7 +230,7 @@ class Incident(Headline, frozen=True, kw_only=True, gc=False):
 
 
 class Gap(Struct, frozen=True, kw_only=True, gc=False):
-    """What the logs do not show, and what it would decide; or what a defect of ours kept from being said."""
+    """Something that the logs do not show, and what it would decide; or a defect of this tool."""
 
     what: str
     started_at: EpochMs | None

@@ -77,7 +77,7 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
 def subject_key(
     participants: tuple[Participant, ...], absences: tuple[Absence, ...], facts: tuple[Fact, ...], begin: int, end: int
 ) -> tuple[object, ...]:
-    """What tells a subject from others: facts are told apart by what they are, not by what they hold."""
+    """The key of a subject: facts are distinguished by identity, not by content."""
     return participants, tuple([a.departures[0].id for a in absences]), tuple(map(_ID, facts)), begin, end
 
 

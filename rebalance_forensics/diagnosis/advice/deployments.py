@@ -62,7 +62,7 @@ def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
 
 
 def remove_only_absent_members(absences: Sequence[Absence]) -> tuple[Advice, ...]:
-    """Members that somebody removed with the Admin API though they were running."""
+    """Advice after an administrator removed running members."""
     find = Advice(
         action=(
             "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "

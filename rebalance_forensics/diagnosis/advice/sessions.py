@@ -34,7 +34,7 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 
 def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
-    """What a virtual machine says of its own end names where to look; else anything may have ended it."""
+    """Where to look for the end of the process: in the JVM's own line, if there is one."""
     died = death_of(timeline, absence)
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         return Advice(

@@ -15,9 +15,9 @@ UNSURE = 0.55
 GUESS = 0.4
 """Several causes would look the same in these logs, so each is less likely than not."""
 
+# Share of the odds -> how often such findings are right: benchmarks/CALIBRATION.md is measured on logs cut down as
+# people cut them. A hypothesis at odds 4 against nothing but chance has 16 of 17 parts.
 _TABLE = ((0.955, CERTAIN), (0.88, LIKELY), (0.7, PROBABLE), (0.51, UNSURE), (0.0, GUESS))
-"""Share of the odds -> how often such findings are right: benchmarks/CALIBRATION.md is measured on logs cut down as
-people cut them. A hypothesis at odds 4 against nothing but chance has 16 of 17 parts."""
 MOST_ODDS = 7
 LEAST_SHOWN = 0.05
 

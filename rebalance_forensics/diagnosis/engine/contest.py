@@ -102,11 +102,9 @@ def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
 
 
 def _is_separate_fault(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
-    """True if it is a fault in rebalances that something else began, and does not follow from that.
-
-    What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
-    member let the others wait. Beside another fault only clear words say so.
-    """
+    """True if it is a fault in rebalances that something else began, and does not follow from that."""
+    # What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
+    # member let the others wait. Beside another fault only clear words say so.
     if weighed.hypothesis.severity == "info" or weighed.odds <= 0 or not weighed.hypothesis.explains:
         return False
     return all(_is_implied_only(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)
@@ -124,10 +122,8 @@ def _is_implied_only(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Br
 
 
 def _follows_from(weighed: Weighed, outcome: Outcome, implies: Brings) -> Weighed | None:
-    """The hypothesis about the same culprits that brings this one about and explains most of its facts.
-
-    The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
-    """
+    """The hypothesis about the same culprits that brings this one about and explains most of its facts."""
+    # The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
     core = _core(weighed)
     bringing = [w for f in core if (w := outcome.explains.get(f.id)) and weighed.cause in implies[w.cause]]
     if not bringing:

@@ -34,7 +34,7 @@ class Rival(Struct, frozen=True):
 
 
 def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tuple[Rival, ...]]:
-    """How sure the verdict of an incident is, and who competes with it."""
+    """Confidence of an incident's verdict, and its rivals."""
     best = findings[0]
     if len(findings) > 1:
         best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))

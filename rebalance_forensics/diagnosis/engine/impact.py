@@ -1,4 +1,4 @@
-"""What an incident cost: partitions that nobody read, stops of the whole group, pauses of members."""
+"""The cost of an incident: unread partitions, stops of the whole group, pauses of members."""
 
 from __future__ import annotations
 

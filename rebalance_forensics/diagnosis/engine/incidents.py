@@ -213,11 +213,9 @@ def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
 def _severity(
     timeline: Timeline, hypotheses: Sequence[Hypothesis], confidence: float, unread: Sequence[UnreadSpan]
 ) -> Severity:
-    """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical.
-
-    A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a
-    fault. A guess is not critical.
-    """
+    """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical."""
+    # A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a fault.
+    # A guess is not critical.
     worst = max([h.severity for h in hypotheses], key=_WEIGHT.__getitem__)
     if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= REQUEST_TIMEOUT_MS:
         worst = "warning"

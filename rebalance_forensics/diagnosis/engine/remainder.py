@@ -67,7 +67,7 @@ def left_over(
 
 
 def _lags(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
-    """Workers that stay behind in the config topic; those that could not read it in time amid a fault tell of that."""
+    """Workers that stay behind in the config topic, except those that a fault kept from reading it."""
     unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
     found = [(lag, about_lag(timeline, lag, unexplained)) for lag in config_lags(timeline)]
     return [h for lag, h in found if not (timed_out(lag) and _amid_a_fault(drafts, h.started_at(), h.last_at()))]
@@ -165,7 +165,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
 
 
 def _who_left(timeline: Timeline, rebalance: Rebalance) -> str:
-    """The member whose LeaveGroup began it, where too little is told to say more of it."""
+    """The member whose LeaveGroup began it, as far as lines name it."""
     opened = next((e for e in rebalance.events if isinstance(e, RebalanceStarted)), None)
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
         return ""
@@ -212,7 +212,7 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
 
 
 def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members that never got in, and no fault of that time says why."""
+    """Members that never joined, without a fault at that time that explains it."""
     out = [w for w in waiting_members(timeline) if not _amid_a_fault(drafts, w.begin, w.end)]
     if out:
         yield about_waiting(timeline, out)
@@ -227,7 +227,7 @@ def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
 
 
 def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Sessions that expired by the member's own word while nothing that was found says why."""
+    """Sessions that expired by the member's own log, without a finding that explains them."""
     session = session_timeout_ms(timeline)
     for (participant, place), events in expired_sessions(timeline).items():
         unclaimed = [e for e in events if not _within(drafts, e.at or 0, session)]
@@ -291,14 +291,14 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _gave_up(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members whose client took an answer of the coordinator for final, where no fault of that time says why."""
+    """Members whose client gave up after a fatal answer, without a fault at that time that explains it."""
     for (participant, place), events in fatal_answers(timeline).items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             yield _lone(participant, place, events, "warning", _answered(events))
 
 
 def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members that could not reach their coordinator any more, where no fault of that time says why."""
+    """Members that lost their coordinator for good, without a fault at that time that explains it."""
     for (participant, place), events in left_without_coordinator(timeline).items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             lost = [e for e in events if isinstance(e, CoordinatorLost)]

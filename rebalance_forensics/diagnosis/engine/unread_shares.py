@@ -17,8 +17,8 @@ from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
+# Nobody knew when these began: the incident begins when the member is missed, or when its assignor fails.
 _NOTICED_LATER = _MEMBER_GONE | {"assignment-failed"}
-"""Nobody knew when these began: the incident begins when the member is missed, or when its assignor fails."""
 
 
 class Extent(Struct, frozen=True, eq=False):

@@ -1,4 +1,4 @@
-"""The logs that would decide: those that a sign asks for, else those of whoever was there and is not heard."""
+"""The logs that would decide: those that a sign asks for, else those of the members and brokers without a log."""
 
 from __future__ import annotations
 

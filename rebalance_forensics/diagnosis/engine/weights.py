@@ -85,7 +85,7 @@ def answered(
 
 
 def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:
-    """What speaks decisively against a cause, asked about somebody, one after another: the first may be enough."""
+    """Decisive answers against a cause, lazily: the first may be enough."""
     for row in cause.excluding:
         answer = row.sign.answer(timeline, subject)
         if worth(row, answer) <= -DECISIVE:

@@ -90,7 +90,7 @@ def _named(names: Sequence[str], shown: Sign) -> str:
 
 
 def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
-    """How long a member says that no heartbeat of its was answered: its own session; 0 where none does."""
+    """Longest time without an answered heartbeat, as members log it; 0 if none does."""
     lost = [e for move in chain for e in move.events if isinstance(e, CoordinatorLost)]
     unanswered = any("session timed out" in (e.cause or "") for e in lost)
     return shown_session_ms(timeline) or 0 if unanswered else 0
@@ -114,7 +114,7 @@ def _capital(names: str) -> str:
 
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
-    """The broker that let go and the one that took over, of each move of which a broker tells."""
+    """The former and the new coordinator of each move that a broker logged."""
     return [
         (m.broker, f"broker-{e.speaker.broker}")
         for m in chain

@@ -17,7 +17,7 @@ MOST_ANSWERS = 2
 
 
 def about_waiting(timeline: Timeline, out: Sequence[Waiting]) -> Hypothesis:
-    """They asked again and again, or were never answered; what they were told instead, if anything."""
+    """Members that tried to join again and again without success, with the answers they received."""
     culprits = tuple(culprit_of(w.participant) for w in out)
     return Hypothesis(
         because=tuple(line for w in out for line in w.lines),
@@ -44,7 +44,7 @@ def _in_vain(out: Sequence[Waiting], longest: int | None) -> str:
 
 
 def _answers(out: Sequence[Waiting]) -> str:
-    """What they were told, the most frequent first."""
+    """The answers they received, the most frequent first."""
     failures = Counter((_request(e), e.error or e.detail or "no reason logged") for w in out for e in w.refused)
     parts = [f"{api} failed {times(number)} ({error})" for (api, error), number in failures.most_common(MOST_ANSWERS)]
     lost = sum(len(w.lost) for w in out)

@@ -1,4 +1,4 @@
-"""Clients that were turned away, and what they were told."""
+"""Hypotheses about clients that the brokers rejected, and the answers that they received."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ MIGRATION_REFUSED = stated(
 
 MOST_DENIALS = 8
 """So many lines of an authorizer show it; the others say the same."""
+# FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on.
 _STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
-"""FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on."""
 MANY_FENCES = 6
 """Fences after which two processes are surely taking the place from each other in turns."""
 
@@ -111,7 +111,7 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
 
 
 def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hypothesis:
-    """Brokers denied a member's principal what it needs, and no client's log tells of it."""
+    """Brokers denied a principal what a member needs, and no client's log shows it."""
     first, last = denials.begin, denials.end
     moves = [f for p in denials.lost for f in timeline.moves(first, last + ONE_REBALANCE_MS, p)]
     out = any(was_not_readmitted(timeline, p, last) for p in denials.lost)
@@ -131,7 +131,7 @@ def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hy
 
 
 def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis:
-    """Brokers denied a topic, all members left at once, and no client's log tells why."""
+    """Brokers denied a topic, and all members left at once without a client's log that gives the reason."""
     lines, departures = denials.events, denials.departures
     what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
     moves = timeline.moves(departures[0].at, departures[-1].at + ONE_REBALANCE_MS)
@@ -155,7 +155,7 @@ def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis
 
 
 def _denied(timeline: Timeline, denial: Denial) -> str:
-    """`group payments and topics orders, returns`; empty where no line tells."""
+    """`group payments and topics orders, returns`; empty if no line names them."""
     topics = f"topic{'s' if len(denial.topics) > 1 else ''} {', '.join(denial.topics)}" if denial.topics else ""
     return " and ".join(filter(None, (in_words(timeline.group) if denial.of_group else "", topics)))
 

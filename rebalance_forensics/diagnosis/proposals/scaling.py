@@ -43,7 +43,7 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
 
 
 def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
-    """Nobody is named: the group as a whole grew."""
+    """Growth of a group whose new members no line names."""
     shown = COUNTED if growth.since_the_first else PICKED_COUNTS
     return Hypothesis(
         because=growth.lines,

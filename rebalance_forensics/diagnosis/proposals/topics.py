@@ -32,7 +32,7 @@ STORM = 3
 
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
-    """Topics or partitions changed under the subscription, as a line says or as it seems."""
+    """Topics or partitions changed under the subscription, by a line or by inference."""
     shown = change.shown not in ("not-shown", "changed-nearby")
     return Hypothesis(
         because=change.lines,

@@ -33,7 +33,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _evicted(absence: Absence) -> bool:
-    """A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead."""
+    # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
     quiet = absence.participant.kind == "instance" or bool(absence.participant.instance_ids)
     return not quiet and any(d.why == "session-expired" for d in absence.departures)
 
@@ -101,10 +101,11 @@ def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
     absent="",
 )
 def thread_left(timeline: Timeline, subject: Subject) -> Answer:
-    """StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not.
+    """A stream thread left by itself, as one does that an exception ends.
 
     With CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
     """
+    # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not.
     if timeline.protocol not in ("classic", "unknown") or not left_without_client_log(timeline, subject.absences):
         return Absent()
     failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
@@ -126,7 +127,9 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
     absent="",
 )
 def task_left(timeline: Timeline, subject: Subject) -> Answer:
-    """WorkerSinkTask closes its consumer when the task throws; only brokers tell of this one, which see no reason."""
+    """The consumer of a single sink task closed while the connector's other tasks ran on."""
+    # WorkerSinkTask closes its consumer when the task throws. Asked where only brokers logged the leave, without a
+    # reason.
     if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
         return Absent()
     away = subject.absences[0]

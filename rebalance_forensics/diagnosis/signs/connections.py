@@ -78,7 +78,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
 
 
 def failed_requests(absence: Absence) -> list[Event]:
-    """What the client itself says of its last request where its session was over: the connection failed."""
+    """The client's own line about the failed connection of its last request before the session ended."""
     return [e for e in absence.departure_lines if isinstance(e, CoordinatorLost) and _not_reached(e)]
 
 
@@ -162,7 +162,8 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="its heartbeats were answered until shortly before the group had lost it, so it was running", absent="")
 def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
-    """A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew (GroupCoordinator)."""
+    """The member's heartbeats were answered until less than a session before its loss."""
+    # A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew, too (GroupCoordinator).
     lines: list[Event] = []
     for absence in subject.absences:
         answered = _heard(timeline, absence)

@@ -21,7 +21,7 @@ HOLDER_UNHEARD = stated(
 
 
 def shown_by(fence: Fence) -> dict[Sign, Answer]:
-    """Without a line of the coordinator or of the other member, its log would tell whether there are two."""
+    """The answers of a fence; without a line of the coordinator or the other member, the other's log would decide."""
     lines = Present(distinct_events(fence.events))
     unseen = Unobservable((coordinator_log(fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS),))
     found: dict[Sign, Answer] = {FENCED: lines, BOTH_SEEN: lines if fence.both_seen else unseen}

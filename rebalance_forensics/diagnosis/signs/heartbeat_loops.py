@@ -13,7 +13,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
     absent="",
 )
 def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
-    """They have no separate thread for heartbeats: a slow handler and a pause look the same."""
+    """The client sends heartbeats from the loop that handles records."""
+    # Without a heartbeat thread a slow handler and a pause look the same.
     if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
     lines = shared_loop_lines(timeline, [a.participant for a in subject.absences])
@@ -25,7 +26,8 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     absent="",
 )
 def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Answer:
-    """A handler that waits for something silences KafkaJS though its process runs; a pause is the rarer of the two."""
+    """The member came back, and its client sends no heartbeat while a record's handler waits."""
+    # In KafkaJS a handler that waits is silent although its process runs; a pause is the rarer of the two.
     back = bool(subject.absences) and all(a.back_at is not None for a in subject.absences)
     lines = between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
     return Present(lines) if lines else Unobservable()

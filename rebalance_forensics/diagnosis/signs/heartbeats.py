@@ -1,4 +1,4 @@
-"""Members that stopped heartbeating: what the coordinator, their own logs and their returns tell."""
+"""Signs of members that stopped heartbeating, from the coordinator, their own logs and their returns."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ from rebalance_forensics.timeline.windows import (
     ROUND_TRIP_MS,
 )
 
+# Answers to the heartbeat of one that is a member no more, or not of this generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
-"""Answers to the heartbeat of one that is a member no more, or not of this generation."""
 
 
 @sign(
@@ -153,10 +153,12 @@ def _unknown_at_join(event: Event) -> bool:
 
 @sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
-    """A heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first to be refused.
+    """The member learned of its expulsion from a failed commit.
 
     Before, whoever polls again commits first, whether its loop was slow or its process stood still.
     """
+    # The heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first request that
+    # fails.
     if any(heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
     first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
@@ -166,7 +168,7 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it used its old member id again, which only the same process knows", absent="")
 def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
-    """A process that was started anew does not know the member id of the one before."""
+    """The member used its former id again, which a new process does not know."""
     for absence in subject.absences:
         if absence.start is not None:
             continue
@@ -182,7 +184,7 @@ def old_id_used_again(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """What its own log says after the group lost it, under the member id that it had before."""
+    """Lines of its own log after the loss that carry the former member id."""
     until = (absence.back_at or absence.at) + session_timeout_ms(timeline)
     own_lines = timeline.events_from(absence.participant, Event).between(absence.at + 1, until)
     if not own_lines:
@@ -261,7 +263,8 @@ def awake_while_away(timeline: Timeline, subject: Subject) -> Answer:
     absent="it kept its coordinator, as a member that only fails to poll does",
 )
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
-    """A process that stood still gives up its coordinator when it wakes up; one that did not poll keeps it."""
+    """The member gave up its coordinator when it woke up."""
+    # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
     if not subject.absences or shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     for absence in subject.absences:
@@ -293,28 +296,28 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="a Streams instance closes without a LeaveGroup, so a clean stop looks the same", absent="")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
-    """Without its own log, an instance that was stopped and one that died cannot be told apart."""
+    """A Streams instance closes without a LeaveGroup: without its log a stop looks like a death."""
     silent = any(closes_without_leave_group(timeline, participant) for participant in subject.participants)
     return Present() if silent else Absent()
 
 
 @sign(present="a consumer before 2.1 logs nothing when it closes, so a clean stop looks the same", absent="")
 def closes_without_a_line(timeline: Timeline, subject: Subject) -> Answer:
-    """Where only the log of an old client ends, and no coordinator says how the member went."""
+    """Only the log of an old client ends, and no coordinator logged the departure."""
     silent = any(close_not_logged(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 
 @sign(present="only its log ends, and some loggers stop before the consumer closes, as Log4j 2 does", absent="")
 def log_just_ends(timeline: Timeline, subject: Subject) -> Answer:
-    """Where no coordinator says whether a session expired, a clean stop may look the same."""
+    """Only its log ends; without the coordinator's log a clean stop may look the same."""
     silent = any(log_ends_without_shutdown(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
 
 @sign(present="its log shows no close, but some loggers stop before the consumer closes, as Log4j 2 does", absent="")
 def log_breaks_off(timeline: Timeline, subject: Subject) -> Answer:
-    """Where no coordinator says whether a session expired, a clean restart may look the same."""
+    """Its log breaks off before a new start; without the coordinator's log a clean restart may look the same."""
     silent = any(restart_without_shutdown(timeline, absence) for absence in subject.absences)
     return Present() if silent else Absent()
 
@@ -351,7 +354,8 @@ def expelled_with_others(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="these lines are the same for a member that was paused and for one that was cut off", absent="")
 def paused_or_cut_off(timeline: Timeline, subject: Subject) -> Answer:
-    """Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out."""
+    """The lines fit a pause and a lost connection alike."""
+    # Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out.
     for absence in subject.absences:
         lasted = (absence.back_at or timeline.last) - absence.at
         detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
@@ -371,10 +375,11 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="it was running, and may have sent a LeaveGroup that these logs do not show", absent="")
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
-    """A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence.
+    """The process ran, and may have sent a LeaveGroup that these logs do not show.
 
     Before 0.10.1 a slow loop is silence: nobody sends a LeaveGroup for it.
     """
+    # A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence.
     if any(heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
     for absence in subject.absences:

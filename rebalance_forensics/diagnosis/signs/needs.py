@@ -1,4 +1,4 @@
-"""The logs that would answer, said as a person would ask for them."""
+"""Logs that would answer a sign, in the words in which a person would ask for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
 
 @lru_cache(maxsize=1 << 11)
 def _log_of(participant: Participant) -> str:
-    """As one would ask for it: sign after sign does."""
+    """The member's log in words; cached because sign after sign asks for it."""
     there = f" at INFO, in {min(participant.files)}" if participant.has_log and participant.files else ""
     return f"the log of {participant.kind} {participant.name}{there}"
 
@@ -33,7 +33,7 @@ def coordinator_log(begin: int, end: int) -> Need:
 
 
 def earlier_logs(begin: int, end: int) -> Need:
-    """What the same logs said before they begin."""
+    """The earlier part of the same logs."""
     return Need(what="earlier logs of the brokers and clients", who=None, begin=begin, end=end)
 
 

@@ -37,7 +37,7 @@ ALONE = stated("new-and-alone", present="no line shows whether anybody else was 
 
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
-    """How it shows that nobody who came was a member before; in an excerpt only the start of a process does."""
+    """Lines that show that the newcomers are new; in an excerpt only a process start does."""
     if _nobody_else_is_told_of(timeline, arrivals):
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
@@ -76,11 +76,9 @@ def _began_just_before(timeline: Timeline, at: int) -> bool:
 
 
 def _logs_just_began(timeline: Timeline, at: int) -> bool:
-    """No log reaches back as far as a restarted or expired member may have been away.
-
-    A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the group's
-    first generation have all of its members.
-    """
+    """No log reaches back as far as a restarted or expired member may have been away."""
+    # A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the
+    # group's first generation have all of its members.
     begin = timeline.coverage.begin
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     from_the_start = first is not None and first.generation == 1 and first.started_at < at
@@ -95,13 +93,13 @@ def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> 
 
 
 def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """Where neither the leader nor the generation of a join is told (Sarama)."""
+    # Where neither the leader nor the generation of a join is told (Sarama).
     joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
     return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
 
 
 def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collection[Participant]) -> bool:
-    """A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add)."""
+    # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
     led = timeline.of(AssignmentComputed).first(arrivals[0].at)
     if led is None or time_of(led) - arrivals[0].at > NEXT_HEARTBEAT_MS:
         return False

@@ -1,4 +1,4 @@
-"""Those who were in the group beside the members that left: whether they stayed, and whether a log would tell."""
+"""The other members at the time of a departure: did they stay, and would a log show it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
-    """The members that did not leave for good with those who had gone by then."""
+    """Members that had not left for good by then."""
     over = last + one_shutdown_ms(timeline)
     ends = timeline.cached(_by_their_end)
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
@@ -72,12 +72,10 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
 
 
 def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
-    """Until when the coordinator must be heard to say that a member stayed.
-
-    Who sends LeaveGroup is known to be in. Others (static members, KIP-345; Streams before KIP-1071) may have gone with
-    them and are missed when their sessions are over; a coordinator that loads the group starts every session anew
-    (GroupCoordinator.onGroupLoaded).
-    """
+    """Until when the coordinator must be heard to say that a member stayed."""
+    # Who sends LeaveGroup is known to be in. Others (static members, KIP-345; Streams before KIP-1071) may have gone
+    # with them and are missed when their sessions are over; a coordinator that loads the group starts every session
+    # anew (GroupCoordinator.onGroupLoaded).
     if not other.instance_ids and (other.kind != "instance" or timeline.protocol not in ("classic", "unknown")):
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)
@@ -87,7 +85,8 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
 
 @sign(present="no log at hand shows whether the other members stayed", absent="")
 def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
-    """A member that closes while nobody else is heard may be one of many: of a shutdown, or of a deployment."""
+    """No log shows whether the other members stayed."""
+    # A member that closes by itself may be the first of many: of a shutdown, or of a deployment.
     known = others_stayed.answer(timeline, subject)
     return Present() if isinstance(known, Unobservable) and subject.absences else Absent()
 

@@ -54,7 +54,8 @@ def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign(present="some newcomer may be its return: the coordinator does not name those who join", absent="")
 def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
-    """Before 2.1 a coordinator names nobody who comes: any later rebalance may be the return."""
+    """Some newcomer may be the return."""
+    # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
     for absence in subject.absences:
         since = max(d.at for d in absence.departures) + ROUND_TRIP_MS
         later = timeline.cached(_wordless).first(since)
@@ -70,7 +71,8 @@ def _wordless(timeline: Timeline) -> TimeIndex[Rebalance]:
 
 @sign(present="it came back, and the logs do not show whether as the same process", absent="")
 def returned_unexplained(timeline: Timeline, subject: Subject) -> Answer:
-    """From brokers alone a process that woke up and one that was started anew look the same."""
+    """The member came back, as the same process or as a new one."""
+    # In brokers' logs a process that woke up and one that was started anew look the same.
     for absence in subject.absences:
         early = absence.back_at is not None and absence.back_at < absence.at
         if absence.back_at is not None and not early and isinstance(anew(timeline, absence), Unobservable):

@@ -17,7 +17,7 @@ class Agenda:
         self._places = count()
 
     def plan(self, at: float, step: Step) -> None:
-        """Let a step happen at a time; it is told that time."""
+        """Schedule a step; it is called with its time."""
         heapq.heappush(self._steps, (at, next(self._places), step))
 
     def run(self, until: float) -> None:

@@ -110,7 +110,7 @@ NEEDS: dict[str, dict[Side, Release]] = {
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
-    """A protocol that the group could run. `condition` is what the logs do not tell: `if the brokers run 4.0 …`."""
+    """A protocol that the group could run. `condition` is what the logs leave open: `if the brokers run 4.0 …`."""
 
     name: str
     protocol: Protocol
@@ -133,7 +133,7 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
 
 
 def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternative]:
-    """What else could run there, told from what the logs show of releases and assignors."""
+    """Protocols that the logged releases and assignors allow."""
     built_in = _assignors_are_built_in(timeline)
     offers: list[tuple[str, Protocol, bool]] = [
         (COOPERATIVE, "cooperative", protocol == "eager" and built_in),
@@ -164,7 +164,7 @@ def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
 
 
 def _assignors_are_built_in(timeline: Timeline) -> bool:
-    """A custom assignor assigns for a reason of its own; no other protocol would keep it."""
+    # A custom assignor assigns for a reason of its own; no other protocol would keep it.
     named = timeline.settings.get("partition.assignment.strategy", "")
     classes = [assignor.strip(" []").removeprefix("class ") for assignor in named.split(",") if assignor.strip(" []")]
     return all(assignor.startswith(BUILT_IN) or "." not in assignor for assignor in classes)
@@ -216,7 +216,7 @@ def alternatives(
 
 
 class _Case(Struct, frozen=True):
-    """What one incident is judged by."""
+    """The observed incident and what it is compared by."""
 
     sequence: FaultSequence
     epochs: Pace

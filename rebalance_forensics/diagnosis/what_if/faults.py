@@ -24,7 +24,7 @@ class Went(Struct, frozen=True, kw_only=True):
     at: int
     how: Literal["closed", "died"]
     heard: float | None = None
-    """When the group last heard from it, where its eviction tells that."""
+    """Time of its last heartbeat, if its eviction shows it."""
 
 
 class StoodStill(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class FaultSequence(Struct, frozen=True, kw_only=True):
     """The faults of an incident, in a group that was steady at `begin`; the simulation ends at `until`."""
 
     members: tuple[str, ...]
-    """Those who share the partitions at the begin."""
+    """Members that share the partitions at the begin."""
     partitions: tuple[str, ...]
     faults: tuple[Fault, ...]
     begin: int

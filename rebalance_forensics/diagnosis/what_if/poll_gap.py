@@ -34,7 +34,7 @@ class PollGap(Struct, frozen=True, kw_only=True):
 
 
 def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
-    """What the rebalances up to a time tell; None where too few members log when they learn of one and rejoin."""
+    """The gap by the rebalances up to a time; None if too few members log both the notice and the rejoin."""
     waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
     busy = [wait for wait in waits if wait > REQUEST_MS]
     known = busy if len(busy) >= FEWEST else waits

@@ -96,7 +96,7 @@ class SimulatedGroup(ABC):
         return next((p for p in self.slots if p.member is member and p.life == member.life), None)
 
     def remove(self, slot: Slot, now: float) -> None:
-        """Take a slot away; whoever had it reads no more."""
+        """Take a slot away; its member stops reading."""
         if slot not in self.slots:
             return
         self.slots.remove(slot)
@@ -120,7 +120,7 @@ class SimulatedGroup(ABC):
             self.joins(member, now)
 
     def _goes(self, member: Consumer, fault: Went, now: float) -> None:
-        """A closing member leaves at once unless it is static (KIP-345); any other loss takes a session timeout."""
+        # A closing member leaves at once unless it is static (KIP-345); any other loss takes a session timeout.
         slot = self.slot_of(member)
         member.alive = False
         member.give_up([*member.owned], now)

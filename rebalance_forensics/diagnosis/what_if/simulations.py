@@ -1,4 +1,4 @@
-"""An incident replayed many times under one protocol: nobody knows where in its batch a member was."""
+"""Monte-Carlo replays of an incident under one protocol; the phase of each poll loop is random."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ Span = tuple[float, float]
 
 
 class Unread(Struct, frozen=True, kw_only=True):
-    """What one replay shows. Milliseconds."""
+    """The unread time of one replay, in milliseconds."""
 
     spans: Mapping[str, tuple[Span, ...]]
-    """Partition -> when nobody could read it."""
+    """Partition -> spans without a reader."""
     stopped: tuple[Span, ...]
-    """When nobody read any partition."""
+    """Spans in which no partition was read."""
 
     @property
     def partition_ms(self) -> float:
-        """The sum over all partitions."""
+        """Unread time summed over all partitions."""
         return sum(self.by_partition().values())
 
     @property
     def stopped_ms(self) -> float:
-        """For how long the whole group stopped."""
+        """Time for which the whole group stopped."""
         return _length(self.stopped)
 
     def by_partition(self) -> dict[str, float]:
-        """For how long each partition was unread."""
+        """Unread time of each partition."""
         return {partition: _length(spans) for partition, spans in self.spans.items()}
 
 
 def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
-    """The gaps between the readings; who is frozen or stuck owns partitions without reading them."""
+    """The gaps between the readings; a frozen or stuck member owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
     still = _standstills(sequence)
     for reading in readings:
@@ -66,7 +66,7 @@ def _standstills(sequence: FaultSequence) -> dict[str, list[Span]]:
 
 
 def awake(span: Span, still: Sequence[Span]) -> list[Span]:
-    """A span without the standstills inside it."""
+    """The parts of a span outside the standstills."""
     left = [span]
     for begin, end in still:
         parts = [part for a, b in left for part in ((a, min(b, begin)), (max(a, end), b))]
@@ -75,7 +75,7 @@ def awake(span: Span, still: Sequence[Span]) -> list[Span]:
 
 
 def gaps(read: Iterable[Span], begin: float, until: float) -> Iterator[Span]:
-    """Where none of the spans is."""
+    """The gaps between the spans, from begin to until."""
     reached = begin
     for since, end in sorted(read):
         if since > reached:
@@ -90,19 +90,19 @@ def _length(spans: Iterable[Span]) -> float:
 
 
 class EpochGroup(SimulatedGroup):
-    """A group with group epochs in slot of generations. `rejoins` of a slot: it is reconciling."""
+    """A KIP-848 group: epochs and reconciliation in place of generations and join barriers."""
 
     def __init__(self, sequence: FaultSequence, pace: Pace, chance: Random) -> None:
         super().__init__(sequence, pace, chance)
         self._target: dict[Slot, set[str]] = {}
 
     def settled(self) -> dict[Slot, set[str]]:
-        """Everybody has its target."""
+        """The state in which every member has its target assignment."""
         self._target = self._targets()
         return {slot: set(given) for slot, given in self._target.items()}
 
     def joins(self, member: Consumer, now: float) -> None:
-        """A newcomer makes a new epoch; the answer to its first heartbeat holds what is free."""
+        """Add a member: a new epoch, and what is free with the answer to its first heartbeat."""
         slot = Slot(member)
         self.slots.append(slot)
         member.beats_from = now
@@ -110,7 +110,7 @@ class EpochGroup(SimulatedGroup):
         self._heartbeat(slot, now + REQUEST_MS)
 
     def removed(self, slot: Slot, now: float) -> None:
-        """What it had is free."""
+        """Free the partitions of a slot and begin a new epoch."""
         self._target.pop(slot, None)
         self._new_epoch(now)
 
@@ -184,7 +184,7 @@ class EpochGroup(SimulatedGroup):
 
 
 class ClassicGroup(SimulatedGroup):
-    """A group with join barriers."""
+    """A classic group: join barriers, generations, a leader."""
 
     def __init__(
         self, sequence: FaultSequence, pace: Pace, chance: Random, *, cooperative: bool = False, static: bool = False
@@ -198,7 +198,7 @@ class ClassicGroup(SimulatedGroup):
         self._leader: Slot | None = None
 
     def settled(self) -> dict[Slot, set[str]]:
-        """Everybody has what the assignor gives it."""
+        """The state in which every member has what the assignor gives it."""
         self._leader = self.slots[0] if self.slots else None
         return self._targets()
 
@@ -221,7 +221,7 @@ class ClassicGroup(SimulatedGroup):
         self._join(slot, now)
 
     def removed(self, slot: Slot, now: float) -> None:
-        """The others share what it had."""
+        """Rebalance the partitions of a slot among the others."""
         if self._leader is slot:
             self._leader = None
         if self.slots and not self._open:
@@ -229,7 +229,7 @@ class ClassicGroup(SimulatedGroup):
         self._complete(now)
 
     def _rebalance(self, now: float, by: Slot | None = None) -> None:
-        """Open the barrier, and let the members know at their next heartbeats; whoever opened it knows."""
+        """Open the barrier; members other than `by` learn it at their next heartbeats."""
         self._open = True
         self._round += 1
         opened = self._round
@@ -251,7 +251,7 @@ class ClassicGroup(SimulatedGroup):
             self.agenda.plan(slot.member.next_heartbeat(now), lambda at: self._knows(slot, at))
 
     def _knows(self, slot: Slot, now: float) -> None:
-        """It has to rejoin: at its next poll, or at the one after it when it has to commit first."""
+        """Rejoin at the next poll, or at the one after it if the member commits first."""
         member = slot.member
         poll = member.next_poll(now)
         if self.cooperative and self.pace.commits_first and member.owned:
@@ -291,7 +291,7 @@ class ClassicGroup(SimulatedGroup):
         self.agenda.plan(answered, lambda at: self._assign(closed, polls, at))
 
     def _assign(self, closed: int, polls: dict[Slot, float], now: float) -> None:
-        """Each member is given its share; a cooperative one reads the answer at its second poll after the barrier."""
+        """Give each member its share; a cooperative one reads the answer at its second poll after the barrier."""
         if self._open or self._round != closed:
             return
         targets = self._targets()
@@ -360,7 +360,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 class Simulated(Struct, frozen=True, kw_only=True):
-    """The two figures of an incident under one protocol, in milliseconds, and every replay behind them."""
+    """Unread and stopped time of an incident under one protocol, in milliseconds, and every replay behind them."""
 
     partition_ms: Spread
     stopped_ms: Spread

@@ -1,1 +1,1 @@
-"""How things are said: who is to blame, which lines prove it, how long it took."""
+"""Wording: names of culprits, lines of evidence, durations, narratives."""

@@ -19,7 +19,7 @@ def span(events: Iterable[Event]) -> str:
 
 
 def lasting(ms: int | None, words: str = " for {}") -> str:
-    """` for 3.2 s`; nothing where nobody knows how long."""
+    """` for 3.2 s`; empty if the length is unknown."""
     return "" if ms is None else words.format(seconds(ms))
 
 

@@ -14,8 +14,8 @@ EMPTY = ("", "null")
 """What Java prints for a cause that is not there."""
 SHOWN = 3
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+# Found sooner: it begins with a character that few texts have.
 _INSIDE_UUID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
-"""Found sooner: it begins with a character that few texts have."""
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
 _SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
@@ -74,7 +74,7 @@ def _details(event: Event, fields: _Fields) -> list[str]:
 
 
 class _Fields(NamedTuple):
-    """What a type of events is called, and those of its fields that are told, by how they are told."""
+    """Words for a type of events, and the fields that its text mentions, by the way they are mentioned."""
 
     words: str
     """`poll timeout expired`."""
@@ -93,7 +93,7 @@ def _fields_of(kind: type[Event]) -> _Fields:
 
 
 def _own(event: Event, name: str) -> str:
-    """Leave out the member id of whoever speaks: its client id stands there already."""
+    """The text without the speaker's member id, whose client id stands there already."""
     client = event.speaker.client_id
     return "" if client and event.speaker.role != "broker" and name.startswith(client) else name
 

@@ -77,7 +77,7 @@ def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
 
 
 def its_log(absence: Absence) -> str:
-    """Why nobody knows: `its log does not show` or `without its log nobody can tell`."""
+    """The reason why it is unknown: `its log does not show` or `without its log nobody can tell`."""
     return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
@@ -102,7 +102,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | N
 
 
 def left_unclosed(slow: PollTimeouts) -> str:
-    """A process that made a consumer anew; the one before stayed a member that nobody polled."""
+    """A process created a second consumer, and the first stayed a member without being polled."""
     until = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
     return (
         f"{{who}} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
@@ -157,7 +157,7 @@ def _everybody(timeline: Timeline) -> str:
 
 
 def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
-    """Members of another application, told by their topics, or by the form of their client ids alone."""
+    """Members of another application, by their topics or only by the form of their client ids."""
     if len(names) == 1:
         use, why = "uses", "its client id differs in form from" if by_names_alone else "it has no topic in common with"
     else:

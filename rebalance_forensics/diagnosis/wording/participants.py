@@ -1,4 +1,4 @@
-"""What those who take part in a group are called: members; instances of a Streams application, workers of Connect."""
+"""Words for participants: members; instances of a Streams application; workers of Connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events as evidence: the most telling lines first, at most twenty, and how many there were."""
+"""Events as evidence: the most decisive lines first, at most twenty, and their total number."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ def _by_place(events: Iterable[Event]) -> dict[tuple[str, int], Event]:
 
 
 def _of_each_kind(lines: Sequence[Event], most: int) -> list[Event]:
-    """The first of every kind, then the second of every kind, and so on, in their order.
-
-    Twenty lines that say the same prove no more than ten; of another kind, ten show what it led to.
-    """
+    """The first of every kind, then the second of every kind, and so on, in their order."""
+    # Twenty lines that say the same prove no more than ten; of another kind, ten show what it led to.
     if len(lines) <= most:
         return list(lines)
     seen: dict[str, int] = defaultdict(int)
