@@ -45,12 +45,12 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
     replaced = timeline.cached(_in_place_of_others)
     if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
+    if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
+        return PICKED_AND_COUNTED
     if _began_just_before(timeline, arrivals[0].at):
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        if any(a.start for a in arrivals) and not timeline.has_coordinator_log:
-            return NEWCOMERS
-        return PICKED_AND_COUNTED if _is_counted(timeline, arrivals) else PICKED
+        return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
 
 
