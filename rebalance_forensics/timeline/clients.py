@@ -36,8 +36,8 @@ SINK_CLIENTS = "connector-consumer-"
 """Prefix of a Connect sink task's client id, unless `consumer.override.client.id` is set (Worker)."""
 
 Heartbeats = Literal["own thread", "event loop", "between records"]
-"""Who sends heartbeats: a thread or goroutine of their own; the loop that the application shares, so that a blocking
-handler silences them; the loop that hands out records, so that none is sent before a handler returns."""
+"""The sender of heartbeats: a thread or goroutine of its own; the loop that the application shares, so that a blocking
+handler stops them; the loop that hands out records, so that none is sent before a handler returns."""
 
 
 class Client(Struct, frozen=True, kw_only=True):
@@ -147,7 +147,7 @@ def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -
 
 
 def between_records_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
-    """The same where no heartbeat of any of them is sent before its handler has returned."""
+    """`shared_loop_lines` for clients that send no heartbeat before a handler has returned; none for other clients."""
     lines = shared_loop_lines(timeline, participants)
     profiles = [client_of(line) for line in lines]
     return lines if all(p is not None and p.heartbeats == "between records" for p in profiles) else ()
@@ -234,7 +234,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
 
 
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
-    """What old Java consumers print of their release; one that was upgraded since is none any more."""
+    """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
     versions: dict[Participant, list[VersionReported]] = defaultdict(list)
     for event in timeline.of(VersionReported) if timeline.kind == "consumer" else ():
         if event.speaker.role != "broker" and event.product == "kafka":

@@ -89,8 +89,8 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
     return found
 
 
+# Nobody picks more lines than this by hand.
 _PICKED_BY_HAND = 200
-"""Nobody picks more lines than this by hand."""
 _NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 
 
@@ -238,11 +238,9 @@ def coverage_of(
 
 
 def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead) -> frozenset[Place]:
-    """The logs whose lines a person picked: excerpts, and short ones from the middle of a longer log.
-
-    A short log is whole where it opens with a start: of the client that wrote it or, in a coordinator's, of the group.
-    Where a client's log is rolled, only the first file has to.
-    """
+    """The logs whose lines a person picked: excerpts, and short ones from the middle of a longer log."""
+    # A short log is whole where it opens with a start: of the client that wrote it or, in a coordinator's, of the
+    # group. Where a client's log is rolled, only the first file has to.
     begun: dict[Participant | None, bool] = {}
     speakers: dict[Place, set[Participant | None]] = defaultdict(set)
     for event in events:
@@ -259,11 +257,11 @@ def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead)
     )
 
 
+# Lines that a client logs as it starts, or a broker as it takes over a group.
 _OPENINGS = (
     *(SettingsReported, VersionReported, ClientStarted, StartTimeReported, WorkerStarted, Subscribed),
     *(GroupLoaded, MemberLoaded, BrokerStarted),
 )
-"""Lines that a client logs as it starts, or a broker as it takes over a group."""
 
 
 def _opens_a_log(event: Event) -> bool | None:

@@ -40,10 +40,10 @@ OF_A_MEMBER = (
 )  # fmt: skip
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
-_NAMED = "stream-client ["
+_CLIENT_MARK = "stream-client ["
 
+# Place and client id.
 _Client = tuple[str, str | None]
-"""Place and client id."""
 
 
 def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
@@ -98,10 +98,10 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
     if not known:
         return list(shared)
     without_siblings = (e for e in shared if not _is_of_its_sibling(known, e))
-    return [replace(e, group=group) if _is_of(known, e) else e for e in without_siblings]
+    return [replace(e, group=group) if _is_of_known_client(known, e) else e for e in without_siblings]
 
 
-def _is_of(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
+def _is_of_known_client(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
     return isinstance(event, OF_A_MEMBER) and (place_name(event), event.speaker.client_id) in known
 
 
@@ -137,7 +137,7 @@ def streams_client_of(event: Event) -> str | None:
     speaker = event.speaker
     if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known
-    found = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _NAMED in event.text else None
+    found = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _CLIENT_MARK in event.text else None
     return found[1] if found else None
 
 

@@ -21,13 +21,13 @@ from rebalance_forensics.timeline.group_attribution import adopted, concerning
 from rebalance_forensics.timeline.identity.roles import with_roles
 from rebalance_forensics.timeline.sarama_sessions import is_of_any_client, with_sessions
 
+# Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors.
 _ANSWERS = {
     "RebalanceInProgress": "REBALANCE_IN_PROGRESS",
     "IllegalGeneration": "ILLEGAL_GENERATION",
     "UnknownMemberId": "UNKNOWN_MEMBER_ID",
     "FencedInstanceId": "FENCED_INSTANCE_ID",
 }
-"""Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors."""
 _ANSWER = re.compile("|".join(_ANSWERS))
 NO_GENERATION = -1
 """Kafka's Generation.NO_GENERATION: the generation id of a client that is no member."""

@@ -31,8 +31,8 @@ from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, Time
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
+# The mark of a question that was not asked before: an answer may be None.
 _UNKNOWN: Any = object()
-"""The mark of a question that was not asked before: an answer may be None."""
 
 
 @dataclass(frozen=True, slots=True)

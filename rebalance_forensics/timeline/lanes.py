@@ -66,10 +66,8 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 
 def _broker_events(timeline: Timeline) -> list[Event]:
-    """The lines of its coordinators that name no group, limited to about as many as the group's own.
-
-    Those near its rebalances come first: a broker logs more in a day than a picture can show.
-    """
+    """The lines of its coordinators that name no group, limited to about as many as the group's own."""
+    # Those near its rebalances come first: a broker logs more in a day than a picture can show.
     names = {term.broker for term in timeline.coordinators}
     by_broker = [
         timeline.ungrouped.marked_of(broker) for broker in timeline.ungrouped.brokers if f"broker-{broker}" in names

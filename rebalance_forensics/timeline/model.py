@@ -54,7 +54,7 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def size(self) -> int:
-        """How many members it has: a static member counts once, whatever clients took its place."""
+        """The number of its members; a static member counts once, whatever clients replaced it."""
         return len({m.instance_id or m for m in self.members})
 
     @property
@@ -73,7 +73,7 @@ class Pause(Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[str, ...]
     kind: PauseKind
     step_ms: int = 1
-    """How fine the times of its log are."""
+    """The resolution of its log's times in ms."""
 
     @property
     def lasted_ms(self) -> int | None:
@@ -82,7 +82,7 @@ class Pause(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_blurred(self) -> bool:
-        """Whether it was shorter than the whole second, or minute, that the times of its log tell apart."""
+        """True where it was shorter than the resolution of its log's times."""
         return self.ended_at is not None and self.ended_at - self.started_at < self.step_ms > 1
 
 
@@ -92,7 +92,7 @@ WhyUnread = Literal[
 
 
 class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
-    """Nobody could read a partition: no owner, or one that was dead, frozen, stuck, cut off or evicted.
+    """A span in which a partition had no reader: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
     `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin is only known to lie
     within a span, `certain` is False and `from_earliest` its begin.
@@ -205,7 +205,7 @@ class Lane(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Participation(Struct, frozen=True, kw_only=True, gc=False):
-    """Who took part in one rebalance and who led it, against the one before whose members are known.
+    """The members and the leader of one rebalance, compared with the last one before it whose members are known.
 
     `leader` and `members` are None where no line tells; under KIP-848 nobody leads. `renewed` took part both times,
     under another member id. `consumers` and `clients` are the numbers that a Streams leader counted.
@@ -233,7 +233,7 @@ class LeaderChange(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Leadership(Struct, frozen=True, kw_only=True, gc=False):
-    """Whether the same member led every time. `stable` is None when fewer than two leaders are known."""
+    """The leaders over time; `stable`: the same member led every time, None where fewer than two leaders are known."""
 
     stable: bool | None = None
     changes: tuple[LeaderChange, ...] = ()
@@ -282,7 +282,7 @@ class Spacing(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Reading(Struct, frozen=True, kw_only=True, gc=False):
-    """How the group's rebalances read: who led them, which stand close together or evenly spaced, who took part."""
+    """Patterns in the group's rebalances: their leaders, bursts, even spacing, and who took part."""
 
     leadership: Leadership = Leadership()
     close_together: tuple[Burst, ...] = ()
@@ -291,7 +291,7 @@ class Reading(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
-    """What is to be known about a group (cluster, group id) to see it together with others."""
+    """The part of a group's history that a comparison with other groups needs."""
 
     group: str
     cluster: str
@@ -318,7 +318,7 @@ class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
     settings: tuple[tuple[str, str], ...] = ()
     """Settings that matter, as the logs show them (`max.poll.interval.ms` -> `300000`)."""
     versions: tuple[tuple[str, str], ...] = field(default=())
-    """Who -> Kafka version."""
+    """(host or file, Kafka version)."""
     reading: Reading = Reading()
     named: bool = True
-    """Whether the logs name it; otherwise `group` says whose group it is."""
+    """True where the logs name the group; else `group` is a name made from its member's."""

@@ -87,8 +87,8 @@ _SHOW_PROTOCOL = frozenset({
 })  # fmt: skip
 
 
+# Lines of the classic protocol alone.
 _OF_CLASSIC = frozenset({GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded})
-"""Lines of the classic protocol alone."""
 
 
 def protocol_of(event: Event) -> Protocol | None:

@@ -64,7 +64,10 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
         sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(with_sessions_logged, key=str)
     ]
     sessions = [session for log in lines for session in _sessions(log)]
-    return [*_of_sessions(group, sessions), *(replace(e, group=group) for log in lines for e in _closed(log))]
+    return [
+        *_of_sessions(group, sessions),
+        *(replace(e, group=group) for log in lines for e in _closes_after_sessions(log)),
+    ]
 
 
 def is_of_any_client(event: Event) -> bool:
@@ -81,7 +84,9 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
         if session.asks is not None:
             yield JoinStarted(**_common(session.asks, group))
         if session.joined is not None:
-            generation = session.generation if session.end is not None else _then(reached, session.joined)
+            generation = (
+                session.generation if session.end is not None else _generation_of_others(reached, session.joined)
+            )
             common = _common(session.joined, group)
             if generation is None:
                 yield JoinReported(**common, member=session.member)
@@ -91,7 +96,7 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
             yield replace(session.end, group=group)
 
 
-def _then(reached: Mapping[int, set[int]], joined: Event) -> int | None:
+def _generation_of_others(reached: Mapping[int, set[int]], joined: Event) -> int | None:
     """The generation that others joined at the same time; for a member whose log ends before its session."""
     at = joined.at
     if at is None:
@@ -137,7 +142,7 @@ def _session(
     return _Session(member, before or lookups[0], joined, end)
 
 
-def _closed(log: Sequence[Event]) -> Iterator[Event]:
+def _closes_after_sessions(log: Sequence[Event]) -> Iterator[Event]:
     """The closes that follow the end of a session: they are of that client, not of another one in the process."""
     return (event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ConsumerClosed))
 

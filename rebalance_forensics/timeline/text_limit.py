@@ -6,8 +6,8 @@ import re
 
 _CUT = re.compile(r" … \(\+(\d{1,18}) characters?\)\Z")
 _LONGEST_MARK = 40
+# To say that so many characters are missing would take as many.
 _NOT_WORTH_IT = 20
-"""To say that so many characters are missing would take as many."""
 
 
 def shortened(text: str, limit: int) -> str:

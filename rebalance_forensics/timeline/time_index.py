@@ -128,10 +128,8 @@ class IntervalIndex(TimeIndex[T]):
 
     @cached_property
     def _by_length(self) -> list[tuple[int, list[int], list[int]]]:
-        """(longest length, begins, indices) by order of magnitude of the length.
-
-        One item that lasted for a day must not widen the search for a thousand that lasted a second.
-        """
+        """(longest length, begins, indices) by order of magnitude of the length."""
+        # One item that lasted for a day must not widen the search for a thousand that lasted a second.
         found: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         still = set(self._open)
         for place, (begin, end) in enumerate(zip(self.times, self._ends, strict=True)):

@@ -59,8 +59,8 @@ SESSION_BEFORE_3_0 = 10_000
 LONGER_SESSIONS_SINCE = (3, 0)
 JOIN_LAPSE = 5_000
 """A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
+# A number of more digits fits into no Java long.
 _LONGEST = 19
-"""A number of more digits fits into no Java long."""
 
 
 Owner = tuple[Participant, str]
@@ -228,7 +228,7 @@ def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int
 
 
 def all_have_heard_ms(timeline: Timeline) -> int:
-    """How long it takes until every member knows of a rebalance: each hears of it at a heartbeat, one may be lost."""
+    """The time until every member knows of a rebalance, in ms: each is told at a heartbeat, and one may be lost."""
     return 3 * heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
 
 
@@ -238,12 +238,12 @@ def together_ms(timeline: Timeline) -> int:
 
 
 def patience_ms(timeline: Timeline) -> int:
-    """How long the logs must continue after a departure before its return can be called missing."""
+    """The time for which logs must continue after a departure before a return can be called missing, in ms."""
     return max(2 * session_timeout_ms(timeline), PROCESS_START_MS)
 
 
 def quiet_ms(timeline: Timeline) -> int:
-    """How long a group must be quiet for a repetition to be a new incident (contract)."""
+    """The time without rebalances after which a repetition is a new incident, in ms (contract)."""
     timeouts = [ms for name in (SESSION, POLL, REBALANCE) if (ms := shown_ms(timeline, name)) is not None]
     # An hour and more means `never`: max.poll.interval.ms of Streams before 2.3 is Integer.MAX_VALUE.
     return max(QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
@@ -276,7 +276,7 @@ def _shown(timeline: Timeline) -> _Shown:
 
 
 def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
-    """What the coordinator logs of a member's own timeouts, or a worker of its delay."""
+    """The timeouts of a member in a coordinator's line, or the rebalance delay in a worker's."""
     match event:
         case MemberLoaded() | MemberLeft():
             return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)

@@ -34,25 +34,25 @@ from rebalance_forensics.timeline.identity.processes_per_host import log_stem
 SpeakerKey = tuple[str | None, str, str | None]
 """Host, log without the numbers of its rotation, client id: lines with the same three belong together."""
 
+# Lines that only a member of a group writes.
 _BY_MEMBERS = (
     *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
     ListenerFailed, MemberTransitioned, OffsetCommitFailed, RegistryLeaderElected, ThreadFenced,
 )  # fmt: skip
-"""Lines that only a member of a group writes."""
 _BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)
+# Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
 _BY_OTHER_CLIENTS = (ConsumerClosed, NodeDisconnected)
-"""Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too."""
+# Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors).
 _THROWN_AT_MEMBERS = (
     "CommitFailedException", "FencedInstanceIdException", "GroupAuthorizationException",
     "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
 )  # fmt: skip
-"""Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors)."""
+# KafkaException of a member's request that failed for good (AbstractCoordinator, ConsumerCoordinator).
 _THROWN_BY_REQUEST = re.compile(
     r"Unexpected error (?:in join group response|from SyncGroup|in heartbeat response|in commit): "
 )
-"""KafkaException of a member's request that failed for good (AbstractCoordinator, ConsumerCoordinator)."""
+# GroupAuthorizationException.forGroupId, the one exception that names the group.
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
-"""GroupAuthorizationException.forGroupId, the one exception that names the group."""
 _NOT_NAMED = "group not named, "
 
 

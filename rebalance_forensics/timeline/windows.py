@@ -64,4 +64,4 @@ LARGEST_SKEW_MS = 10 * 60 * 1000
 """A clock that only a generation number shows is off by no more: further apart, the number is of another group."""
 
 USUAL_TIMEOUTS = (6_000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 120_000, 180_000, 300_000)
-"""What people set timeouts to."""
+"""Usual values of timeouts."""

@@ -1,4 +1,4 @@
-"""A report that names nobody: the same pseudonym for the same name, everywhere, log text included."""
+"""Anonymized reports: each name has the same pseudonym everywhere, log text included."""
 
 from rebalance_forensics.report.anonymizing.rewrite import anonymized
 

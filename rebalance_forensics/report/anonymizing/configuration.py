@@ -1,4 +1,4 @@
-"""Configuration without names: what a setting is set to stays where it is a number or a word of Kafka's."""
+"""Configuration without names: values stay where they are numbers or words of Kafka's own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def without_values(text: str, names: Pseudonyms) -> str:
 
 
 def setting_without_names(text: str, names: Pseudonyms) -> str:
-    """Rewrite what one setting is set to."""
+    """Rewrite the value of one setting."""
     return WORD.sub(lambda found: _word(found.group(), names), text)
 
 

@@ -1,4 +1,4 @@
-"""The names a report holds, by kind: whom and what an outsider could recognise."""
+"""The names in a report by kind: every person, host, group and topic that an outsider could recognize."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
     read = [*(pause.partitions for pause in history.pauses), *(span.partitions for span in history.read)]
     partitions = {*chain.from_iterable(read), *(span.partition for span in history.unread)}
     yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, sorted(partitions)) if found)
-    for one_round in history.reading.participants:
-        yield from ((name, "client") for name in (*(one_round.members or ()), *one_round.missing) if name)
-        yield from _given((one_round.leader, "client"))
+    for rebalance in history.reading.participants:
+        yield from ((name, "client") for name in (*(rebalance.members or ()), *rebalance.missing) if name)
+        yield from _given((rebalance.leader, "client"))
     yield from ((lane.name, lane.kind) for lane in history.lanes)
     yield from ((term.broker, "broker") for term in history.coordinators)
     yield from ((who, _kind(who, "process")) for who, _ in history.versions)

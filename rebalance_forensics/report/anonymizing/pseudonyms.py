@@ -1,4 +1,4 @@
-"""Pseudonyms: each name gets one, by its kind and in the order it is first seen."""
+"""Pseudonyms: one for each name, numbered by kind in the order of first appearance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SEGMENT = re.compile(r"(?=[-.])")
 INNER = re.compile(r"[-._/:+]")
 NUMBERED = re.compile(r"(.+?)(-\d{1,6})?", re.DOTALL)
 NUMBER = re.compile(r"(?:broker-)?\d+|\d+_\d+")
-"""A broker, or a task of Streams: they tell nobody's name."""
+"""A broker id or a Streams task: they identify nobody."""
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 TOKEN = re.compile(r"[\w.@…-]+")
@@ -27,7 +27,7 @@ OWN_STORE = re.compile(r"(?:KSTREAM|KTABLE|COGROUPKSTREAM)-[A-Z-]+-\d{10}")
 OWN_WORDS = re.compile(
     r"[-.](?:StreamThread|GlobalStreamThread|consumer|restore|producer|admin|task|worker|connector)\b.*"
 )
-# Somebody is called like this, but whoever reads the word learns nothing of whom.
+# Words that may be names, and that tell a reader nothing about their owner.
 NOBODY = frozenset({
     *("assignment", "broker", "brokers", "client", "cluster", "connect", "connector", "controller", "console"),
     *("consumer", "consumers", "coordinator", "epoch", "generation", "group", "groups", "heartbeat", "host"),
@@ -46,17 +46,17 @@ class Pseudonyms:
     """Real name -> pseudonym; grows while a report is rewritten."""
 
     real: frozenset[str] = frozenset()
-    """Names that somebody has, so that no pseudonym is one of them."""
+    """Real names, which no pseudonym may equal."""
     given: dict[str, str] = field(default_factory=dict)
     numbers: Counter[str] = field(default_factory=Counter)
     taken: set[str] = field(default_factory=set)
     _literal: re.Pattern[str] | None = None
     _uncommon: dict[str, str] = field(default_factory=dict)
-    """Names that are not one token of a text, and how JSON writes them."""
+    """Names that are more than one token of a text, and their forms in JSON."""
     texts: dict[tuple[str, bool], str] = field(default_factory=dict)
-    """Texts that were rewritten, and whether each is of a log: a line of a broker stands in every group it serves."""
+    """(text, from a log or not) -> rewritten text: a broker's line appears in each of its groups."""
     tokens: dict[str, str] = field(default_factory=dict)
-    """Tokens that were met since the last name was given, as they are rewritten."""
+    """Token -> rewritten token; cleared with each new pseudonym."""
 
     def of(self, name: str, kind: str) -> str:
         """Give a name its pseudonym, a new one where it has none."""
@@ -108,7 +108,7 @@ class Pseudonyms:
         return self._new(kind) if pseudonym in self.real else pseudonym
 
     def literally(self, text: str) -> str:
-        """Rewrite names that are no token: with blanks, slashes or signs in them."""
+        """Rewrite names that are no single token: with blanks, slashes or signs in them."""
         if not self._uncommon:
             return text
         if self._literal is None:
@@ -144,7 +144,7 @@ class Pseudonyms:
         return self.of(stem, kind) + (number or "")
 
     def holds_a_name(self, token: str) -> bool:
-        """Whether a known name is a part of a token that is not itself known."""
+        """True where a known name is part of a token."""
         edges = [edge.start() for edge in INNER.finditer(token)]
         parts = (
             token[start:end]

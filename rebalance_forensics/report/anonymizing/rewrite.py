@@ -1,4 +1,4 @@
-"""Rewrites every text of a report; words of our own (causes, kinds, states) stay."""
+"""Rewriting of every text of a report; words of our own (causes, kinds, states) stay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rebalance_forensics.report.anonymizing.configuration import setting_without_names
 from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
-from rebalance_forensics.report.anonymizing.texts import KAFKA_SAYS, scrubbed
+from rebalance_forensics.report.anonymizing.texts import NOT_NAMES, scrubbed
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 
@@ -25,7 +25,7 @@ OWN_FIELDS = frozenset({
     *("ids", "api", "error", "setting", "sign", "answer", "weighs", "between"),
 })  # fmt: skip
 LOG_FIELDS = frozenset({"text", "label", "reason"})
-VAGUE = frozenset({"name", "thread"})
+IMPRECISE_KINDS = frozenset({"name", "thread"})
 PATH_FIELDS = frozenset({"path", "files"})
 ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
 
@@ -33,9 +33,9 @@ ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\
 def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
     """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
     read = {log.path for log in report.inputs}
-    in_lines = [(name, kind) for name, kind in also if name not in KAFKA_SAYS]
+    in_lines = [(name, kind) for name, kind in also if name not in NOT_NAMES]
     # An event knows best what its fields name; a word around a message may be anything.
-    precise = [*groups_of(report), *(named for named in in_lines if named[1] not in VAGUE)]
+    precise = [*groups_of(report), *(named for named in in_lines if named[1] not in IMPRECISE_KINDS)]
     found = dict.fromkeys(named for named in (*precise, *names_of(report), *in_lines) if named[0] not in read)
     names = Pseudonyms(real=frozenset(name for name, _ in found))
     for name, kind in found:
@@ -91,7 +91,7 @@ def _setting(setting: str, names: Pseudonyms) -> str:
 
 
 def _path(path: str, names: Pseudonyms) -> str:
-    """Name a file by number, directory by directory; what its ending says stays."""
+    """Rewrite a path with a pseudonym for each directory and for the file, which keeps its ending."""
     *directories, name = path.split("/")
     ending = cast("re.Match[str]", ENDINGS.search(name)).group(1)
     stem = name[: len(name) - len(ending)]

@@ -1,4 +1,4 @@
-"""Log text without names: known names wherever they stand, and what Kafka prints names behind."""
+"""Log text without names: known names anywhere, and names recognized by position or form."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ KEYS = {
 VALUE = r"""\s*[=:]\s*['"\[(]?/?([^\s,\]\[)('";}]+)"""
 KEYED = {kind: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, keys))}){VALUE}") for kind, keys in KEYS.items()}
 # "Stabilized group payments", "in group payments has failed", "[GroupId payments]": Kafka's ways to name a group.
-GROUP_SAID = re.compile(
+GROUP_IN_TEXT = re.compile(
     r"(?:\b(?:in|for|of|from|rebalance|Stabilized|Dynamic member|joins) group |\[GroupId |\[MemberId |groupId=)"
     r"([^\s,\]\[;:)({}'\"\\]+)"
 )
-TOPICS_SAID = re.compile(
+TOPICS_IN_TEXT = re.compile(
     r"(?:topic\(s\):?|topics:?(?= \[)|subscription has changed from|beginning of the rebalance to|subscribed topics:?) "
     r"\[?([\w.-]+(?:, [\w.-]+)*)"
 )
-PARTITIONS_SAID = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)")
-METADATA_SAID = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
+PARTITIONS_IN_TEXT = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)")
+METADATA_IN_TEXT = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
 # With a port behind it, an address of eight parts has nine.
@@ -54,7 +54,7 @@ DOMAIN = re.compile(
     r"|us|ca|au|nz|jp|cn|kr|br|mx|ru|ie|pt|sg|hk|tw|za|il|tr))(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
-HOST_SAID = re.compile(
+HOST_IN_TEXT = re.compile(
     r"(?:\b[Hh]ost(?:name)?|\b[Bb]roker at|\b[Ss]erver at|\bresolve|UnknownHostException:|\bconnect(?:ing|ed|ion)? to) "
     rf"(?=[\w.-]*[\d.-])({_HOST})"
 )
@@ -66,15 +66,15 @@ DISTINGUISHED = re.compile(
     r"([^,+=\n]+(?=\s*[,+]\s*[A-Za-z]{1,15}=)|[^\s,+=;\])}\"']+)"
 )
 """A part of a distinguished name (RFC 4514), as certificates and LDAP have it."""
-# Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, told from words by their mixture.
+# Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, which mix letters and digits.
 KAFKA_ID = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22}(?![\w-])")
 # Classes of the application, also as logback shortens them ("c.a.billing.Main"): they name its owner.
-CLASS_SAID = re.compile(r"(?<![\w.$@-])(?:[a-z]\w{0,15}\.){1,8}[A-Z]\w*")
+CLASS_IN_TEXT = re.compile(r"(?<![\w.$@-])(?:[a-z]\w{0,15}\.){1,8}[A-Z]\w*")
 FRAME = re.compile(r"(?<=\bat )((?:[\w.-]*/{1,2})?)([\w.$]+)\.([\w$<>]+)\([\w$]+(\.\w+)(?=[:)])")
 DIRECTORY = re.compile(
     r"(?:(?<![\w/.:])|(?<=file:))/(?:[\w.@+-]+/)+[\w.@+-]*|\b[A-Za-z]:\\(?:[^\\\s\"']+\\)*[^\\\s\"']*"
 )
-# Our own sentences name somebody first, or say of what kind he is.
+# Our own sentences begin with a name or print its kind before it.
 WORD_AS_NAME = re.compile(r"(?:^|\b(?:client|group|topic|instance|host|worker|connector|thread) )([\w-]+)")
 PUBLIC_CLASS = re.compile(
     r"(?:java|javax|jakarta|jdk|sun|com\.sun|kafka|scala|kotlin|org\.apache|org\.springframework|org\.slf4j|io\.confluent"
@@ -85,7 +85,7 @@ BEFORE_UUID = re.compile(rf"(?<![\w.-])(\w[\w.-]*?)-(?={UUID.pattern})", re.IGNO
 FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
 SPLIT_PATH = re.compile(r"([/\\])")
 LONGEST_ENDING = 5
-KAFKA_SAYS = frozenset({
+NOT_NAMES = frozenset({
     *("null", "None", "none", "true", "false", "id", "coordinator", "leader", "member", "members", "metadata", "epoch"),
     *("is", "has", "was", "with", "in", "generation", "protocol", "instance", "rebalance", "state", "the", "a", "at"),
     *("Optional", "Some", "Optional.empty", "kafka", "broker", "range", "sticky", "roundrobin", "DEAD", "localhost"),
@@ -93,7 +93,7 @@ KAFKA_SAYS = frozenset({
 
 
 def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
-    """Replace every name in a text; what looks like a name of somebody gets one even when it is new.
+    """Replace every name in a text, known or recognizable as one.
 
     `ours`: it is a sentence of ours, not a log line.
     """
@@ -102,7 +102,7 @@ def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
     text = without_values(names.literally(text), names)
     text = FRAME.sub(lambda found: _frame(found, names), text)
     text = DIRECTORY.sub(lambda found: _directory(found.group(), names), text)
-    for pattern in (*KEYED.values(), GROUP_SAID, PARTITIONS_SAID, *([WORD_AS_NAME] if ours else [])):
+    for pattern in (*KEYED.values(), GROUP_IN_TEXT, PARTITIONS_IN_TEXT, *([WORD_AS_NAME] if ours else [])):
         text = pattern.sub(lambda found: _word_as_name(found, names), text)
     text = UUID.sub(lambda found: names.within_or_new(found.group()) if _alone(found) else found.group(), text)
     text = IPV6.sub(lambda found: _address(found.group(), names), text)
@@ -111,7 +111,7 @@ def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
 
 
 def _frame(found: re.Match[str], names: Pseudonyms) -> str:
-    """Rename the class and the file in a line of a stack trace of the application's."""
+    """Rename the class and the file in a stack trace line of the application."""
     loader, owner, method, ending = found.groups()
     if PUBLIC_CLASS.match(owner):
         return found.group()
@@ -134,7 +134,7 @@ def _part_of_path(part: str, names: Pseudonyms) -> str:
 
 
 def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
-    """Rename somebody who is called like a word of Kafka's, where only a name can stand."""
+    """Rename a name that equals a word of Kafka's, where only a name can stand."""
     whole, word = found.group(), found.group(1).rstrip(".")
     stem = word.rpartition("-")[0] if word not in names.given else word
     if word in names.taken or stem not in NOBODY or stem not in names.given:
@@ -144,7 +144,7 @@ def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
 
 
 def _address(text: str, names: Pseudonyms) -> str:
-    """Distinguish an IPv6 address, also with a port behind it, from a time of day, which looks much like one."""
+    """Rename an IPv6 address, with or without a port; a time of day, which looks similar, stays."""
     address, _, port = text.rpartition(":")
     if _is_ipv6(text):
         return names.of(text, "address")
@@ -185,41 +185,41 @@ def _known_token(bare: str, names: Pseudonyms) -> str:
 
 
 def _topics(text: str) -> Iterator[str]:
-    for match in TOPICS_SAID.finditer(text):
+    for match in TOPICS_IN_TEXT.finditer(text):
         yield from match.group(1).split(", ")
-    for match in PARTITIONS_SAID.finditer(text):
+    for match in PARTITIONS_IN_TEXT.finditer(text):
         yield from (partition.strip().rpartition("-")[0] for partition in match.group(1).split(","))
-    yield from (match.group(1) for match in METADATA_SAID.finditer(text))
+    yield from (match.group(1) for match in METADATA_IN_TEXT.finditer(text))
 
 
 def _named_by_position(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, kind) of the names a log line gives away by where they stand."""
+    """Yield (name, kind) of the names that are recognized by their position in a log line."""
     for kind, pattern in KEYED.items():
         yield from ((match.group(1), kind) for match in pattern.finditer(text))
-    yield from ((match.group(1), "group") for match in GROUP_SAID.finditer(text))
+    yield from ((match.group(1), "group") for match in GROUP_IN_TEXT.finditer(text))
     yield from ((match.group(1), "client") for match in BEFORE_UUID.finditer(text))
     yield from ((topic, "topic") for topic in _topics(text))
     yield from _recognizable_names(text)
 
 
 def _recognizable_names(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, kind) of the names that are known by their looks, wherever they stand."""
+    """Yield (name, kind) of the names that are recognized by their form."""
     yield from ((match.group(), "id") for match in KAFKA_ID.finditer(text))
-    yield from ((match.group(), "class") for match in CLASS_SAID.finditer(text))
+    yield from ((match.group(), "class") for match in CLASS_IN_TEXT.finditer(text))
     yield from ((match.group(1), "host") for match in HOST_AND_PORT.finditer(text))
     yield from ((match.group(1), "host") for match in SLASHED_ADDRESS.finditer(text) if "." in match.group(1))
     yield from ((match.group(), "mail") for match in MAIL.finditer(text))
-    for pattern in (HOST_BEFORE_ADDRESS, DOMAIN, HOST_SAID):
+    for pattern in (HOST_BEFORE_ADDRESS, DOMAIN, HOST_IN_TEXT):
         yield from ((match.group(1), "host") for match in pattern.finditer(text))
     for user, password, host in URL.findall(text):
         yield from ((name, kind) for name, kind in ((user, "user"), (password, "value"), (host, "host")) if name)
 
 
 def _learn(found: Iterable[tuple[str, str]], names: Pseudonyms) -> None:
-    """Take up names that are neither known nor Kafka's own words."""
+    """Give a pseudonym to names that are neither known nor Kafka's own words."""
     for name, kind in [*found]:
         bare = name.rstrip(".").rpartition("/")[2].partition(":")[0] if kind == "host" else name.rstrip(".")
         known = bare in names.given or names.within(bare) != bare
-        ours = bare in KAFKA_SAYS or bare.isdigit() or bare.endswith(FILE_ENDINGS) or PUBLIC_CLASS.match(bare)
+        ours = bare in NOT_NAMES or bare.isdigit() or bare.endswith(FILE_ENDINGS) or PUBLIC_CLASS.match(bare)
         if not known and not ours:
             names.of(bare, kind)

@@ -1,1 +1,1 @@
-"""Bytes in lines: where each starts and ends, which number it has, what its text is."""
+"""Lines of a byte stream: their starts, ends, numbers and text."""

@@ -1,4 +1,4 @@
-"""A byte stream in blocks of whole lines, with every offset exact; a line without end is cut and named."""
+"""A byte stream in blocks of whole lines with exact offsets; a line that is too long is cut and reported."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Bloc
 
 
 def from_first_line(chunks: Iterator[bytes], at: int, start: int, end: int | None) -> tuple[int, Iterator[bytes]]:
-    """Where the first line at or after `start` begins, and the bytes from there on; none if it is not before `end`.
+    """The start of the first line at or after `start`, and the bytes from there on; none if it is not before `end`.
 
     The chunks were read from `at`, which is before `start` or begins a line.
     """

@@ -1,4 +1,4 @@
-"""Lines that a viewer, a shipper or `cut -c` cut at one column: what was behind it is lost."""
+"""Lines that a viewer, a shipper or `cut -c` cut off at one column."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ LineStart = tuple[str, bool]
 def cut_column(lines: Sequence[LineStart]) -> int | None:
     """The column at which a log's lines were cut, in characters; None where they were not.
 
-    None is longer; more are just as long than are a little shorter, and they end anywhere in what they say. Where a
-    terminal broke lines at a column, their rests follow; here the next record does. Lines that show where something
-    was left out of them need no column to tell it.
+    No line is longer, more lines are exactly as long than a little shorter, and they end anywhere in their message. The
+    next line is a record; where a terminal broke lines, it would be their rest. Lines with an ellipsis need no column.
     """
     column = max((len(text) for text, _ in lines), default=0)
     if column < _NARROWEST:
@@ -43,5 +42,5 @@ def cut_column(lines: Sequence[LineStart]) -> int | None:
 
 
 def is_cut(text: str, column: int | None) -> bool:
-    """Whether a line reaches the column at which lines were cut, but for a blank that was lost at its end."""
+    """True for a line that reaches the column at which lines were cut, or one less where a trailing blank was lost."""
     return column is not None and len(text) >= column - 1

@@ -1,4 +1,4 @@
-"""What was read of one split, and lost."""
+"""Counts of what was read and lost in one split."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Spoiled:
 
 @dataclass(slots=True)
 class Times:
-    """Of records that come in any order: the earliest and latest time, and those of the first and last in the file."""
+    """The earliest and latest time of records in any order, and the times of the first and last one in the file."""
 
     first: EpochMs | None = None
     last: EpochMs | None = None
@@ -28,7 +28,7 @@ class Times:
     _closes: int = 0
 
     def saw(self, at: EpochMs | None, offset: int) -> None:
-        """Take in the time of the record at an offset."""
+        """Add the time of the record at an offset."""
         if at is None:
             return
         self.first = at if self.first is None or at < self.first else self.first
@@ -57,11 +57,11 @@ class SplitCounts:
     stopped: bool = False
     try_again: bool = False
     reached: int = 0
-    """Where the record starts that was looked at last."""
+    """The offset of the last record that was read."""
     _spoiled: dict[str, Spoiled] = field(default_factory=dict)
 
     def add(self, other: SplitCounts) -> None:
-        """Take in what was counted of lines in which no record was looked for."""
+        """Add the counts of lines that were not framed."""
         self.bytes += other.bytes
         self.lines += other.lines
         self.unparsed += other.unparsed
@@ -71,23 +71,23 @@ class SplitCounts:
             self.complain(sentence)
 
     def recognize(self) -> None:
-        """Take a line that no layout knows for a record after all: it holds a message of Kafka's."""
+        """Count a line of unknown layout as a record after all: it has one of Kafka's messages."""
         self.records += 1
         self.unparsed -= 1
 
     def stop(self, sentence: str, *, may_pass: bool) -> None:
-        """Note why reading ended before the file did."""
+        """Note the reason why reading ended before the end of the file."""
         self.stopped = True
         self.try_again |= may_pass
         self.complain(sentence)
 
     def complain(self, sentence: str) -> None:
-        """Note what could not be read, once."""
+        """Note something that could not be read, once."""
         if sentence not in self.errors:
             self.errors.append(sentence)
 
     def spoil(self, offset: int, error: Exception) -> None:
-        """Note a record that a defect of ours keeps from being read; the others are."""
+        """Note a record that could not be read because of a defect of ours."""
         self.try_again = True
         place = defects.place_of(error)
         if (known := self._spoiled.get(place)) is not None:
@@ -96,7 +96,7 @@ class SplitCounts:
             self._spoiled[place] = Spoiled(defects.describe(error), {offset})
 
     def sentences(self) -> tuple[str, ...]:
-        """All that could not be read."""
+        """Sentences about everything that could not be read."""
         return (*self.errors, *map(_sentence, self._spoiled.values()))
 
 

@@ -55,12 +55,12 @@ def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def is_nul(data: bytes) -> bool:
-    """Whether bytes are all NUL. Holes of a sparse file are compared as a block, not byte by byte."""
+    """True where all bytes are NUL; holes of a sparse file are compared as a block, not byte by byte."""
     return data == (_NULS if len(data) == len(_NULS) else bytes(len(data)))
 
 
 def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
-    """How many bytes of padding a file begins with, and what follows."""
+    """The number of padding bytes at the beginning of a file, and the chunks after them."""
     skipped, pending = 0, b""
     for chunk in chunks:
         pending += chunk
@@ -74,7 +74,7 @@ def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
 
 
 def _decided(data: bytes) -> int:
-    """Up to where the bytes do not depend on those that follow."""
+    """The length of the prefix that does not depend on the bytes that follow."""
     if data[-1:] not in (b"\n", b"\r") and data[-1] not in _UNDECIDED:
         return len(data)
     end = len(data.rstrip(_UNDECIDED))
@@ -102,7 +102,7 @@ def _moved(match: re.Match[bytes]) -> bytes:
 
 
 def _shortened(pending: bytes) -> tuple[bytes, bytes]:
-    """What of a long run of padding can be given away, and as much as tells what it is."""
+    """The part of a long run of padding that can be passed on, and enough of the rest to recognize it."""
     pending = _LONE_CR.sub(b"\n", pending)
     match = _PADDING.match(pending)
     if match is None or match.end() < len(pending) - LOOK_BEHIND:

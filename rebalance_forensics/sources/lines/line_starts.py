@@ -1,4 +1,4 @@
-"""Where the lines of a block start, found in one pass; everything about lines is counted from that."""
+"""The line starts of a block, found in one pass; all counts of lines use them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class LineStarts:
         self._newlines: Places = np.concatenate(list(_newlines(np.frombuffer(data, dtype=np.uint8))))
 
     def newlines_before(self, end: int) -> int:
-        """How many lines end before a place."""
+        """The number of lines that end before a place."""
         return int(self._newlines.searchsorted(end))
 
     def line_around(self, place: int) -> int:
-        """Where the line starts in which a place is."""
+        """The start of the line around a place."""
         index = self.newlines_before(place)
         return int(self._newlines[index - 1]) + 1 if index else 0
 
@@ -45,7 +45,7 @@ class LineStarts:
         return min(int(found[index]), end) if index < len(found) else end
 
     def beginning_with(self, beginnings: Sequence[bytes], end: int) -> int:
-        """How many lines that start before a place begin like one of these."""
+        """The number of lines that start before a place and begin like one of these."""
         last = self.newlines_before(end - 1)
         starts = self._newlines[:last] + 1
         near_the_end = starts.searchsorted(len(self._data) - _WORD, side="right")
@@ -54,7 +54,7 @@ class LineStarts:
         return count + self._count(starts[:near_the_end], beginnings)
 
     def _count(self, starts: Places, beginnings: Sequence[bytes]) -> int:
-        """The same for lines of at least eight bytes, which are compared as one number each."""
+        """`beginning_with` for lines of at least eight bytes, each compared as one number."""
         if not len(starts):
             return 0
         every: npt.NDArray[np.uint64] = np.ndarray(
@@ -77,7 +77,7 @@ def _newlines(data: npt.NDArray[np.uint8]) -> Iterator[Places]:
 
 
 def _begin(words: npt.NDArray[np.uint64], beginning: bytes) -> npt.NDArray[np.bool_]:
-    """Which of the words have these as their first bytes."""
+    """A mask of the words that have these as their first bytes."""
     mask = np.uint64((1 << 8 * len(beginning)) - 1)
     alike: npt.NDArray[np.bool_] = (words & mask) == np.uint64(int.from_bytes(beginning, "little"))
     return alike

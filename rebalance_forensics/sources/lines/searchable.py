@@ -1,4 +1,4 @@
-"""Bytes as a prefilter should see them: JSON's escapes undone, line by line."""
+"""Bytes prepared for the prefilter: JSON's escapes undone, line by line."""
 
 from __future__ import annotations
 

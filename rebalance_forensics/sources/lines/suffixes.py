@@ -1,4 +1,4 @@
-"""What a layout appends to every message: the context of the thread, the ids of a trace."""
+"""Suffixes that a layout appends to every message: the context of the thread, the ids of a trace."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOSTLY = 0.7
 
 
 def are_appended(messages: Sequence[str]) -> bool:
-    """Whether nearly every message ends so: then it is the layout's, not Kafka's."""
+    """True where nearly every message ends with a suffix: it is the layout's, not Kafka's."""
     ending = sum(_SUFFIX.search(message) is not None for message in messages)
     return len(messages) >= _FEWEST and ending > _MOSTLY * len(messages)
 
 
 def without_suffix(message: str) -> str:
-    """The message as it was logged; a stack trace may follow what was appended."""
+    """The message as it was logged; a stack trace may follow the suffix."""
     found = list(_SUFFIX.finditer(message))
     return message[: found[-1].start()] + message[found[-1].end() :] if found else message

@@ -1,4 +1,4 @@
-"""Bytes as text: what is binary, how a line is decoded."""
+"""Bytes as text: recognition of binary files, decoding of lines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SAMPLE = 1 << 16
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this cannot be the beginning of a log.
+    """True for bytes that cannot be the beginning of a log.
 
-    Runs of NUL do not count, a truncated and regrown log has them; nor do lines in UTF-16 between others.
+    Runs of NUL do not count, since a truncated and regrown log has them; nor do lines in UTF-16 between others.
     """
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
     if b"\x00" in sample:

@@ -1,4 +1,4 @@
-"""What people paste, put back as the log it was; each line keeps its place in the paste."""
+"""Pastes restored to the log that they came from; each line keeps its place in the paste."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from rebalance_forensics.sources.pastes.piece import (
     looks_like_record,
 )
 
+# The number of lines that are restored together: wrapping and marks show only over many lines.
 _PAGE_LINES = 5_000
-"""So many lines are looked at together: what shows how they were wrapped or marked stands in all of them."""
+# After an empty line, or as the first line, it was picked out of a stack trace and continues no record.
 _CAUSE = "Caused by: "
-"""Behind an empty line, or first of all, somebody picked it of a stack trace: it goes on with nothing."""
 _GOES_ON = (" ", "\t", "at ", _CAUSE, "... ")
+# AbstractConfig prints a blank at the end of the line, which is soon lost.
 _SETTINGS_FOLLOW = "Config values: "
-"""AbstractConfig prints a blank at the end of the line, which is soon lost."""
 
 _MOVED = ("  ", " at ", " ...")
 _LEFT_BEHIND = frozenset("}]).,;`'\" \t")
@@ -61,7 +61,7 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
 
 
 def restored(page: Sequence[Piece]) -> list[Entry]:
-    """One page of a paste: first what was put around the lines comes off, then cells and broken lines are restored."""
+    """The lines of one page of a paste: marks around them are removed first, then cells and broken lines restored."""
     pieces = markup.without_tags(characters.plain(page))
     pieces = [piece.reading(cut_objects.opened(piece.text)) for piece in pieces]
     pieces = dates.in_english(marks.stripped(pieces))
@@ -76,7 +76,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
             continue
         text = _object_in(piece.text)
         if after_blank and text.startswith(" ") and not text.startswith(_MOVED):
-            text = text.strip()  # what was selected with a blank in front of it
+            text = text.strip()  # the selection began a blank too early
         if text.rstrip().endswith(_SETTINGS_FOLLOW.rstrip()):
             text = text.rstrip() + " "
         piece = piece.reading(text)  # noqa: PLW2901
@@ -91,7 +91,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
 
 
 def _whole(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
-    """The lines as they were before they were broken; what was cut off at a column is lost, and its place marked."""
+    """The lines as they were before they were broken; lines that were cut at a column get the mark of an omission."""
     column = cut_column([(piece.text, looks_like_record(piece.text)) for piece in pieces])
     if column is None:
         return wraps.joined(pieces, timed=timed)
@@ -116,7 +116,7 @@ def _with_messages(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _object_in(text: str) -> str:
-    """A line without what was left behind a JSON object (a bracket, the end of a code mark); a cut one closed again."""
+    """The JSON object in a line without brackets or code marks after it, closed again if it was cut; else the line."""
     if not is_object(text):
         return text
     try:

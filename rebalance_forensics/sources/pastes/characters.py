@@ -1,4 +1,4 @@
-"""What chats, mail and word processors make of plain characters: dashes, quotes, blanks, links, escapes."""
+"""Plain characters in place of what chats, mail and word processors make of them: dashes, quotes, links, escapes."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _SLACK = re.compile(r"<(?:https?|mailto|tel):[^<>|\n]{1,300}\|(?P<shown>[^<>|\n]
 _MARKDOWN = re.compile(r"\[(?P<shown>[^\[\]\n]{1,200})\]\((?:https?|mailto):[^()\s]{1,300}\)")
 _BARE = re.compile(r"<?https?://(?P<shown>[\w-]{1,80}(?:\.[\w-]{1,80}){0,12}(?::\d{2,5})?)>?(?=[\s,;)\]]|\Z)")
 _ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
+# The bar of a table's row ends a cell, and an escaped one does not: it is read with the cells.
 _ESCAPED_IN_A_ROW = re.compile(r"\\(?P<mark>[_*\[\]#<>~])")
-"""The bar of a table's row ends a cell, and an escaped one does not: it is read with the cells."""
 _BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
 
 
+# A text of a JSON document, with the brackets that close the document.
 _TEXT = re.compile(r'\s*"(?P<inner>(?:[^"\\]|\\.)*)"[\s}\],]*')
-"""A text of a JSON document, with the brackets that close the document."""
 
 
+# No logger writes dates with such dashes.
 _DATE = re.compile(rf"(?<!\d)\d{{4}}[{_DASHES}]\d\d[{_DASHES}]\d\d[T\s]\d\d:\d\d")
-"""No logger writes dates with such dashes."""
 
 
 def has_typeset_dates(lines: Iterable[str]) -> bool:
-    """Whether an editor or a mail program made typographic dashes of the plain ones."""
+    """True where an editor or a mail program replaced the hyphens of dates by typographic dashes."""
     return any(not line.isascii() and _DATE.search(line) for line in lines)
 
 
 def has_links(lines: Iterable[str]) -> bool:
-    """Whether a chat or a ticket made links of host names."""
+    """True where a chat or a ticket turned host names into links."""
     return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)
 
 
 def has_bold(lines: Iterable[str]) -> bool:
-    """Whether somebody pointed at words of a line with Markdown's asterisks."""
+    """True where words of a line are emphasized with Markdown's asterisks."""
     return any("**" in line and len(_BOLD.findall(line)) > 1 for line in lines)
 
 

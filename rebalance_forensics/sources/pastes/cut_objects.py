@@ -1,4 +1,4 @@
-"""JSON objects that lost their first brace, or were cut in the middle or at their end, made whole to be read."""
+"""JSON objects that lost their first brace, or were cut in the middle or at the end, completed so that they parse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPENS, _CLOSES = "{[", "}]"
 
 
 def opened(text: str) -> str:
-    """The object with its first brace, where whoever selected the line missed it."""
+    """The object with its first brace, where the selection began behind it."""
     body, brace, behind = text.rpartition("}")
     if not brace or _UNOPENED.match(text) is None or _LETTER.search(behind):
         return text
@@ -22,7 +22,7 @@ def opened(text: str) -> str:
 
 
 def closed(text: str) -> str:
-    """The object as far as its text goes, what was cut off marked; the text as it is where it cannot be told."""
+    """The object completed, with a mark where it was cut; the text as it is where no completion parses."""
     cuts = [(text[: cut.start()], text[cut.end() :]) for cut in _CUT.finditer(text)]
     heads = dict.fromkeys((*cuts[:1], *cuts[-1:]))
     for head, tail in [*heads, (text, "")]:
@@ -33,7 +33,7 @@ def closed(text: str) -> str:
 
 
 def _candidates(head: str, tail: str) -> list[str]:
-    """What the whole may have been: the text that was cut ended there, or the object did."""
+    """The possible completions: only the string was cut, or the object with it."""
     closing = _open_at_the_end(head)
     if closing is None:
         return []
@@ -43,7 +43,7 @@ def _candidates(head: str, tail: str) -> list[str]:
 
 
 def _open_at_the_end(head: str) -> list[str] | None:
-    """What closes the objects and lists that are open behind a head that ends within a text; None for another end."""
+    """The brackets that close a head which ends inside a string; None where it ends elsewhere."""
     waiting: list[str] = []
     inside = escaped = False
     for letter in head:

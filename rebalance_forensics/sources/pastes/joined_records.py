@@ -21,16 +21,16 @@ _HEADER = (
 _OBJECT = r"\{\"@?[A-Za-z][\w.]{0,30}\":"
 _FIRST = re.compile(f"{_HEADER}|{_OBJECT}")
 _NEXT = re.compile(rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))")
+# No record is shorter with its header; a shorter stretch is the first of two headers in front of a message.
 _SHORTEST = 60
-"""No record is shorter, header and all; a shorter stretch is one of two headers that stand in front of a message."""
 
 
+# A paste has at least one such line in so many: two processes that write to one file tear a line now and then.
 _FEW = 5
-"""One line in more than so many is no paste: two processes that write into one file tear a line now and then."""
 
 
 def is_glued(lines: Sequence[str]) -> bool:
-    """Whether many lines hold several records."""
+    """True where many lines have several records."""
     first = [line for line in lines if _FIRST.match(line)]
     return sum(next(_begins(line), None) is not None for line in first) * _FEW > len(first)
 
@@ -46,7 +46,7 @@ def parted(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _begins(text: str) -> Iterator[int]:
-    """Where the second record of a line begins, and each after it; what a JSON object holds is of that record."""
+    """The positions of the second and later records in a line; the content of a JSON object belongs to its record."""
     at = 0
     while match := _NEXT.search(text, max(_end_of_object(text, at), at + _SHORTEST)):
         at = match.start()
@@ -54,7 +54,7 @@ def _begins(text: str) -> Iterator[int]:
 
 
 def _end_of_object(text: str, at: int) -> int:
-    """Where the JSON object that begins at a place ends; the place itself where none does."""
+    """The end of the JSON object that begins at `at`; `at` itself where none does."""
     if not text.startswith("{", at):
         return at
     try:

@@ -9,12 +9,12 @@ from itertools import groupby, pairwise
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 
 _DEEPEST = 4
+# In a run of so many lines that all begin with it, a mark is one, whatever follows it.
 _SURE_RUN = 4
-"""So many lines one after another that all begin with a mark have it in front, whatever they hold."""
+# A fence of Markdown, the ends of a comment, the upper and lower side of a frame.
 _BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|`|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
-"""A fence of Markdown, the ends of a comment, the upper and lower side of a frame."""
+# A fence without a line of its own, as chats allow it.
 _GLUED = re.compile(r"\A[ \t]{0,8}`{3,6}(?=[^`\s])|(?<=[^`\s])`{3,6}[ \t]{0,8}\Z")
-"""A fence without a line of its own, as chats allow it."""
 _NUMBER = re.compile(
     r"[ \t]*[LN]?(?P<number>\d{1,7})(?:[:|.)\u2502][ \t]?|[-\t]|[ ]{1,4}(?=\S)|\Z)(?P<text>.*)", re.DOTALL
 )
@@ -41,13 +41,13 @@ _TABLE_BARS = 3
 
 
 def has_fence(lines: Sequence[str]) -> bool:
-    """Whether Markdown's fences are around the lines."""
+    """True where a Markdown fence is among the lines."""
     fences = (line for line in lines if "```" in line or "~~~" in line)
     return any(_BORDER.match(line) or _GLUED.search(line) for line in fences)
 
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
-    """The lines without what stands around them, run by run, until nothing more comes off."""
+    """The lines without the marks around them; marks may be nested, so they are removed until nothing changes."""
     found = [piece.reading("" if _BORDER.match(piece.text) else _unfenced(piece.text)) for piece in pieces]
     for _ in range(_DEEPEST):
         before = found
@@ -66,7 +66,7 @@ def _unfenced(text: str) -> str:
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
-    """The lines without a mark, where it is one in all lines one after another that begin with it."""
+    """The lines without a mark, in each run of lines that begin with it and in which it is one (`_is_mark`)."""
     done: list[Piece] = []
     inside = [_inside(piece.text, mark) for piece in pieces]
     if not any(text is not None for text in inside):
@@ -88,7 +88,7 @@ def _inside(text: str, mark: re.Pattern[str]) -> str | None:
 
 
 def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str]) -> bool:
-    """A mark is one where a record starts behind it; quotes in a long run as well. A table's bars are none."""
+    """True where a record starts behind the mark, and for quotes in a long run; the bars of a table are no marks."""
     if mark in _BARS and all(piece.text.count("|") >= _TABLE_BARS for piece in run):
         return False
     records = sum(looks_like_record(text.lstrip(" \t`'\"")) for text in inside)
@@ -100,7 +100,7 @@ def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str])
 
 
 def _without_numbers(pieces: Sequence[Piece]) -> list[Piece]:
-    """The lines without an editor's or grep's numbers: they grow from line to line."""
+    """The lines without the line numbers of an editor or grep, which increase from line to line."""
     done: list[Piece] = []
     run: list[tuple[Piece, int, str]] = []
     for piece in [*pieces, None]:

@@ -1,4 +1,4 @@
-"""HTML around lines: rows and paragraphs become lines, cells are parted by tabs."""
+"""Lines out of HTML: rows and paragraphs become lines, cells are separated by tabs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TAG = re.compile(
 _CELL_ENDS = re.compile(r"</t[dh]>\s*(?=<t[dh]\b)", re.IGNORECASE)
 _LINE_ENDS = re.compile(r"<br\s{0,3}/?>|</(?:tr|p|div|li|pre|blockquote|h\d)>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b|</tr>", re.IGNORECASE)
+# A row of a Markdown table stays one row, even with line breaks in its cells.
 _MARKDOWN_ROW = re.compile(r"\s{0,8}\|.*\|\s*+\Z")
-"""A row of Markdown's stays one row, whatever lines its cells hold."""
 _LONGEST_ROW = 40
 
 
@@ -28,7 +28,7 @@ def without_tags(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _whole_rows(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """Rows of a table that were written in several lines, in one each."""
+    """The pieces, with each row of a table that was written on several lines in one."""
     row: list[Piece] = []
     for piece in pieces:
         row.append(piece)

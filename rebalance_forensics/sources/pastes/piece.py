@@ -1,4 +1,4 @@
-"""A line of a paste, and what shows that a record starts in it."""
+"""A line of a paste, and the signs that a record starts in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 from rebalance_forensics.sources.layouts.split_messages import awaits_message
-from rebalance_forensics.sources.lines.last_words import LAST_WORDS
+from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
 
 _LOOKED_AT = 300
 _SHORT = 2048
@@ -45,7 +45,7 @@ def has_time(text: str) -> bool:
 
 
 def is_object(text: str) -> bool:
-    """Whether the text begins as a JSON object does: some loggers write one a line."""
+    """True where the text begins like a JSON object: some loggers write one on each line."""
     return text.startswith(_OBJECT)
 
 
@@ -70,24 +70,24 @@ def _is_record(text: str) -> bool:
     return (
         is_object(text)
         or begins_as_kafka_does(text)
-        or text.startswith(LAST_WORDS)
+        or text.startswith(JVM_OUTPUT)
         or _LEVEL_FIRST.match(text) is not None
         or _header(text[:_LOOKED_AT])[0]
     )
 
 
+# Cached: each kind of mark tests all lines.
 _known_record = lru_cache(maxsize=2048)(_is_record)
-"""Each mark that may stand in front of lines asks it of all of them."""
 
 
 def lacks_message(text: str) -> bool:
-    """Whether the text is a header, and the message of its record stands below it."""
+    """True for a header whose message stands on the next line."""
     parsed = _parsed(text) if len(text) < _LOOKED_AT else None
     return parsed is not None and awaits_message(parsed.message)
 
 
 def belongs_below(text: str) -> bool:
-    """Whether the text can be the message of a header above it: no time and no logger of its own stand in it."""
+    """True for a text that can be the message of a header above it: it has neither time nor logger."""
     parsed = _parsed(text.lstrip()[:_LOOKED_AT])
     return parsed is None or (parsed.stamp is None and parsed.logger is None)
 

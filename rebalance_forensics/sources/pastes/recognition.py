@@ -1,4 +1,4 @@
-"""Whether a file is a paste: it does not read as a log, or its records or characters were changed."""
+"""Recognition of pastes: files that do not read as a log, or whose records or characters were changed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from rebalance_forensics.sources.pastes import characters, joined_records, marks
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
-"""Nobody selects more than this by hand."""
+"""In bytes; nobody selects more by hand."""
 _LOOKED_AT = 400
 _NEAR_THE_EDGE = 30
+# The longest line with a name and a time that a chat puts above a record.
 _SHORT = 60
-"""No name with a time is longer."""
+# One line in so many must be about as long as the longest before wrapping is tested, which most logs are not.
 _FULL_LINES = 5
-"""One line in so many must be about as long as the longest before anybody takes a closer look: most logs fail this."""
 _FEW_CUT = 10
 _LEFT_OUT = re.compile(r"\w\s?(?:\u2026|\.{3}(?!\s*\d))")
+# In a paste at least one record in so many shows only without its marks.
 _LOST = 5
-"""A paste has one record that only shows without its marks for so many that show with them, or more."""
 
 
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
-    """Whether a file with these headers is a paste: a table, broken lines, or records that show only without marks.
+    """True for a file that is a paste: a table, broken lines, or records that show only without marks.
 
     Lines that were `cut` at a column are as full as broken ones.
     """
@@ -47,13 +47,13 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
-    """Whether something was left out of many lines."""
+    """True where many lines have an ellipsis."""
     dotted = (line for line in lines if "..." in line or LEFT_OUT in line)
     return sum(_LEFT_OUT.search(line) is not None for line in dotted) * _FEW_CUT > len(lines)
 
 
 def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:
-    """Whether a chat put who said it, and when, above most records: a short line behind an empty one."""
+    """True where most records stand below a short line after an empty one: a chat prints author and time there."""
     records = [index for index, line in enumerate(lines) if line in headers]
     above = [(lines[index - 2] if index > 1 else "", lines[index - 1]) for index in records if index]
     named = sum(not before and 0 < len(name) <= _SHORT and name not in headers for before, name in above)
@@ -71,7 +71,7 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
 
 
 def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
-    """Whether records are among the lines that nobody takes for one."""
+    """True where many lines become records once their marks are removed."""
     above = ["", *lines]
     others = [
         Piece(0, 0, line)

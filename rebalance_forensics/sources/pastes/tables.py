@@ -1,4 +1,4 @@
-"""Tables that were pasted: Markdown's, a spreadsheet's, CSV; the cell that holds the line, and those around it."""
+"""Pasted tables (Markdown, spreadsheets, CSV): the cell with the log line, and those with its time and host."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
 _OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*\Z", re.DOTALL)
 _CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*\"(?:[\t,;]|\Z)")
+# The most lines of a cell: the stack trace of a record.
 _LONGEST_CELL = 400
-"""So many lines a cell may hold: the stack trace of a record."""
 
 
 class Row(Struct, frozen=True):
-    """A row of a table with the line that it holds."""
+    """A row of a table and the log line in it."""
 
     offset: int
     number: int
@@ -41,7 +41,7 @@ class Row(Struct, frozen=True):
 
 
 class _Columns(Struct, frozen=True):
-    """Which cell is what, where the first row names them."""
+    """The indices of the cells, where the first row names them."""
 
     text: int | None = None
     time: int | None = None
@@ -49,12 +49,12 @@ class _Columns(Struct, frozen=True):
 
 
 def has_rule(lines: Sequence[str]) -> bool:
-    """Whether the rule of a Markdown table is among the lines."""
+    """True where the rule of a Markdown table is among the lines."""
     return any("|" in line and line.count("-") > 1 and _RULE.match(line) for line in lines)
 
 
 def has_rows(lines: Sequence[str]) -> bool:
-    """Whether most lines are rows of a table whose rule was not copied."""
+    """True where most lines are rows of a Markdown table whose rule was not copied."""
     lines_with_text = [line for line in lines if line.strip()]
     rows = [
         line
@@ -65,7 +65,7 @@ def has_rows(lines: Sequence[str]) -> bool:
 
 
 def has_columns(lines: Sequence[str]) -> bool:
-    """Whether most lines are rows of a spreadsheet, one of which holds a line of a log beside its time."""
+    """True where most lines are rows of a spreadsheet with a time and a log line."""
     lines_with_text = [line for line in lines if line.strip()]
     for delimiter in "\t,;":
         rows = [line for line in lines_with_text if _may_be_row(line, delimiter)]
@@ -75,15 +75,13 @@ def has_columns(lines: Sequence[str]) -> bool:
 
 
 def _are_columns(rows: Sequence[str], delimiter: str) -> bool:
-    """Whether what parts the cells does: commas also stand in messages, which are in quotes then."""
+    """True where the delimiter separates cells: commas also stand in messages, which are quoted then."""
     return delimiter == "\t" or any(f'{delimiter}"' in row for row in rows)
 
 
 def _may_be_row(line: str, delimiter: str) -> bool:
-    """Whether a line may be a row of a spreadsheet: a time first, and two cells more.
-
-    Loggers that put tabs between their fields name the level; Log4j puts a comma before the thousandths.
-    """
+    """True for a line that may be a row of a spreadsheet: a time and at least two more cells."""
+    # Loggers that separate fields by tabs print the level; Log4j prints a comma before the milliseconds.
     if line.count(delimiter) < _LEAST_BARS:
         return False
     cells = _cells(line, delimiter)
@@ -95,13 +93,13 @@ def _may_be_row(line: str, delimiter: str) -> bool:
 
 
 def has_open_cells(lines: Sequence[str]) -> bool:
-    """Whether a cell beside a time holds several lines."""
+    """True where a cell beside a time has several lines."""
     pieces = [Piece(0, 0, line) for line in lines]
     return any(_lines_of_row(pieces, at) > 1 for at in range(len(pieces)))
 
 
 def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
-    """The pieces, with rows in place of those that are one."""
+    """The pieces, those that are rows of a table as rows."""
     done: list[Piece | Row] = []
     for run, delimiter in _runs(_with_whole_cells(pieces)):
         if delimiter is None:
@@ -118,7 +116,7 @@ def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
 
 
 def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, with rows as one of which a cell in quotes holds several lines, as spreadsheets write it."""
+    """The pieces, with rows in one whose quoted cells have several lines, as spreadsheets write them."""
     done: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -129,7 +127,7 @@ def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _lines_of_row(pieces: Sequence[Piece], at: int) -> int:
-    """How many pieces a row takes; a cell that is never closed, or stands beside no time, is no cell."""
+    """The number of pieces in a row; a quote that is never closed, or in a row without a time, begins no cell."""
     opened = _OPEN_CELL.match(pieces[at].text) if '"' in pieces[at].text else None
     if opened is None or not any(map(_is_time, _cells(opened["before"], opened["between"]))):
         return 1
@@ -146,7 +144,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
-    """Rows of one table, or pieces that are of none."""
+    """Runs of rows of one table with their delimiter, and single pieces of no table with None."""
     at = 0
     barren: _Barren = {}
     while at < len(pieces):
@@ -156,12 +154,12 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
         at += size
 
 
+# Delimiter and number of cells -> the end of rows without a log line: a table that begins before has none either.
 _Barren = dict[tuple[str, int], int]
-"""By delimiter and number of cells, where rows without a log line end: what begins within them holds none either."""
 
 
 def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren) -> int:
-    """How many rows of a table begin here; none where they do not agree in the number of their cells."""
+    """The number of table rows from here on that have as many cells; 0 where no table begins."""
     first = pieces[at].text
     if delimiter not in first or (delimiter == "|") != first.lstrip().startswith("|"):
         return 0
@@ -169,7 +167,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         return 0
     cells = _cells(first, delimiter)
     count = len(cells)
-    # Commas also stand within what Kafka says: a row of theirs has a time of its own, or names its columns.
+    # Commas also stand in Kafka's messages: a row with them has a time of its own, or names its columns.
     if delimiter in ",;" and not (any(map(_is_time, cells)) or _named(cells)):
         return 0
     if count < 2 or at < barren.get((delimiter, count), 0):
@@ -200,7 +198,7 @@ def _is_time(cell: str) -> bool:
 
 
 def _named(cells: Sequence[str]) -> _Columns | None:
-    """What a row that names columns calls them."""
+    """The columns that a heading row names; None for another row."""
     if any(len(cell) > _LONGEST_NAME or _is_time(cell) or looks_like_record(cell) for cell in cells):
         return None
     text = _first(cells, TEXTS)
@@ -214,7 +212,7 @@ def _first(cells: Sequence[str], names: Sequence[str]) -> int | None:
 
 
 def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Row:
-    """The line in a row, with the time and the host that stand beside it."""
+    """The log line in a row, with the time and host beside it."""
     text = columns.text if columns.text is not None and columns.text < len(cells) else _longest(cells)
     others = [index for index in range(len(cells)) if index != text]
     time = columns.time if columns.time in others else next((i for i in others if _is_time(cells[i])), None)
@@ -241,5 +239,5 @@ def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Row:
 
 
 def _longest(cells: Sequence[str]) -> int:
-    """The cell that holds a line: one that begins a record, else the longest that is no time."""
+    """The index of the cell with the log line: one that begins a record, else the longest that is no time."""
     return max(range(len(cells)), key=lambda i: (_is_line(cells[i]), not _is_time(cells[i]), len(cells[i])))

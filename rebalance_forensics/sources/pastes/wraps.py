@@ -9,7 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.lines.last_words import LAST_WORDS
+from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
     has_time,
@@ -23,25 +23,25 @@ _NARROWEST = 36
 _WIDEST = 400
 _SHARE = 0.8
 _ENDS_A_WORD = ".,:;)]}"
+# The logger that ends a record in Kafka's own layout: the line does not continue behind it.
 _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
-"""What ends a record in Kafka's own layout: nothing of that line stands on the next one."""
 _SMALL_WORD = re.compile(r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|will|with) ")
 _SENTENCE_ENDS = (".", ")", "]")
+# brod's group members log a heading, with the message on the next line (brod_group_coordinator.erl).
 _HEADINGS = ("Group member (", "group coordinator (")
-"""brod's group members put what they say on the next line (brod_group_coordinator.erl)."""
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
 
 class Width(Struct, frozen=True):
-    """How wide the lines of a paste may be, and whether they were broken inside words."""
+    """The width at which the lines of a paste were broken, and whether inside words."""
 
     columns: int
     inside_words: bool
     indent: int = 0
-    """How far the rest of a line is moved to the right."""
+    """The indentation of the rest of a line."""
 
     def is_full(self, text: str, following: str) -> bool:
-        """Whether a line was broken because the next word did not fit."""
+        """True for a line that was broken because the next word did not fit."""
         if self.inside_words:
             return len(text) >= self.columns - 1
         word = following.split(maxsplit=1)[0] if following.strip() else ""
@@ -49,7 +49,7 @@ class Width(Struct, frozen=True):
 
 
 def joined(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
-    """The lines as they were before they were broken; those that were not are left as they are."""
+    """The lines with those that were broken joined again."""
     width = width_of([piece.text for piece in pieces], timed=timed)
     if width is None:
         return list(pieces)
@@ -65,7 +65,7 @@ def joined(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
 
 
 def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
-    """The width at which lines were broken: nearly all that another line continues were as full as they could be."""
+    """The width at which lines were broken: nearly all lines that continue on the next are full at it."""
     records = _around_records(texts, timed=timed)
     columns = max(map(len, records), default=0)
     if not _NARROWEST <= columns <= _WIDEST:
@@ -98,16 +98,14 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
 
 
 def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether most lines continue with a whole small word; the rest of a broken word hardly ever looks like one.
-
-    A paste of three lines may be broken between words and yet have lines that are all of one length.
-    """
+    """True where most lines continue with a small word, which the rest of a broken word hardly ever looks like."""
+    # Few lines that were broken between words may all have the same length by chance.
     words = sum(_SMALL_WORD.match(after) is not None and before[-1:].isalnum() for before, after in pairs)
     return words > 1 and 2 * words > len(pairs)
 
 
 def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
-    """The blocks of lines in which a record starts; other blocks are somebody's own words, of another width."""
+    """The blocks of lines in which a record starts; other blocks are a person's own text, of another width."""
     lines: list[str] = []
     block: list[str] = []
     for text in [*texts, ""]:
@@ -121,14 +119,14 @@ def _around_records(texts: Sequence[str], *, timed: bool) -> list[str]:
 
 
 def _holds(pairs: Sequence[tuple[str, str]], width: Width) -> bool:
-    """Whether most lines that might continue are full; a line that ends a record is short, and so is one of prose."""
+    """True where most lines that may continue are full; lines before prose end a record and may be short."""
     full = _full(pairs, width)
     ended = sum(not width.is_full(before, after) and _is_prose(after) for before, after in pairs)
     return full > 0 and full >= _SHARE * (len(pairs) - ended)
 
 
 def _stands_alone(before: str, after: str) -> bool:
-    """Whether a line behind the longest one of a paste is one of its own: any paste has a longest line."""
+    """True where the line after the longest one is a line of its own: any paste has a longest line."""
     begins, ended = after[0].isupper(), before.endswith((".", ")", "]", "}"))
     return (begins and ended) or (_is_prose(after) and (begins or ended))
 
@@ -138,20 +136,18 @@ def _full(pairs: Sequence[tuple[str, str]], width: Width) -> int:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether nothing that Kafka prints in one long word stands in a line."""
+    """True for a line without the signs of Kafka's messages, or with the end of a sentence that a person writes."""
     return not any(mark in text for mark in "=[]{}():") or text.endswith((":", "?", "!"))
 
 
 def goes_on(before: str, after: str, width: Width, *, timed: bool) -> bool:
-    """Whether a line is the rest of the one before it."""
+    """True where `after` is the rest of the line `before`."""
     return _may_go_on(before, after) and width.is_full(before, after) and not _starts(after, timed=timed)
 
 
 def _may_go_on(before: str, after: str) -> bool:
-    """Whether two lines can be one: stack traces and what is moved by tabs were lines of their own from the start.
-
-    So were settings; an object of JSON that is complete has nothing behind it.
-    """
+    """True where two lines can be one; lines of stack traces, indented lines and settings are lines of their own."""
+    # Nothing follows a complete JSON object.
     if is_setting(after):
         return False
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
@@ -164,17 +160,15 @@ def _may_go_on(before: str, after: str) -> bool:
 
 
 def _starts(text: str, *, timed: bool) -> bool:
-    """Whether a record starts with a line: in a paste with times only those do that have one, and JSON objects.
-
-    In one without times an exception may be all that was pasted.
-    """
+    """True where a record starts with a line: in a paste with times, a line with a time or a JSON object."""
+    # A paste without times may have nothing but an exception.
     if timed:
-        return has_time(text) or is_object(text) or text.startswith(LAST_WORDS)
+        return has_time(text) or is_object(text) or text.startswith(JVM_OUTPUT)
     return looks_like_record(text) or is_exception(text)
 
 
 def _joint(whole: str, before: str, after: str, width: Width) -> str:
-    """Two parts of a line as one: a break between words took a blank away, one inside a word did not."""
+    """Two parts of a line as one: a break between words removed a blank, one inside a word did not."""
     if width.inside_words:
         rest = after[width.indent :]
         return f"{whole} {rest.lstrip()}" if len(before) < width.columns else f"{whole}{rest}"

@@ -1,1 +1,1 @@
-"""Records out of files: cut into splits, framed, dated, each with its place."""
+"""Log records from files: files are split, lines framed to records, and each record dated and given its place."""

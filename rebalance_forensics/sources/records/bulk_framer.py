@@ -36,7 +36,7 @@ _SUSPICIOUS = 20
 class BulkFramer:
     """Frames the records of one split of a plain file that a prefilter hits.
 
-    `edge` is told the first and the last record of each block, for the times that a file covers.
+    `edge` gets the first and the last record of each block, for the times that a file covers.
     """
 
     profile: FileProfile
@@ -77,7 +77,7 @@ class BulkFramer:
             yield from self._block(pending, b"".join(tail))
 
     def _lead(self, data: bytes, at: int = 0) -> int:
-        """Where the first record from a line on starts, or how far the lines of one record may reach."""
+        """The start of the first record at or after a line, or the farthest that one record may extend."""
         start = at
         for _ in range(MAX_LINES):
             stop = data.find(b"\n", at) + 1 or len(data)
@@ -89,7 +89,7 @@ class BulkFramer:
         return at
 
     def _is_header(self, data: bytes, at: int, stop: int) -> bool:
-        """Whether a record starts with this line, in the file's layout or in any other."""
+        """True where a record starts with this line, in the file's layout or in any other."""
         if DATED.match(data, at):
             return True
         if at == stop or data[at] not in _may_begin():
@@ -103,7 +103,7 @@ class BulkFramer:
         return layouts.begins_record(text)
 
     def _last_header(self, data: bytes, stop: int) -> int:
-        """Where the last record before a place starts; that place when there is none in reach."""
+        """The start of the last record before `stop`; `stop` itself where none is in reach."""
         end, lines = stop, 0
         while stop > 0 and lines < MAX_LINES and end - stop < MAX_BYTES:
             at = data.rfind(b"\n", 0, stop - 1) + 1
@@ -143,7 +143,7 @@ class BulkFramer:
             self._drop(block, tail.count(b"\n"))
 
     def _drop(self, block: Block, following: int = 0) -> None:
-        """Count what was not kept of a block's last line; so many lines after it are counted already."""
+        """Count the bytes of a block's last line that were not kept; `following` lines after it are counted already."""
         if self.end is None or block.offset < self.end:
             self.counts.bytes += block.dropped
         if block.lost:
@@ -151,7 +151,7 @@ class BulkFramer:
             self.counts.complain(long_line(self._lines - following, length))
 
     def _headers(self, data: bytes, owned: int, lines: int) -> int:
-        """How many records start in a block, by how headers begin; other layouts are looked for on the way."""
+        """The number of records that start in a block, by the first bytes of headers; probes find other layouts."""
         found = self._count(owned)
         probes = _PROBES if found * _SUSPICIOUS >= lines else 16 * _PROBES
         before = self._starts
@@ -176,7 +176,7 @@ class BulkFramer:
         return self._line_starts.beginning_with(self._starts, owned)
 
     def _first_header(self, data: bytes, owned: int) -> int:
-        """Where the first record starts; lines before all others, and after one without end, are unparsed."""
+        """The start of the first record; lines before it are unparsed unless they may continue one of another split."""
         at = tested = 0
         while at < owned:
             stop = data.find(b"\n", at) + 1 or len(data)
@@ -195,7 +195,7 @@ class BulkFramer:
         return Framed(offset + start, number, Line(text=text_of(data[start:stop])))
 
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
-        """The records of a block that hold a hit, whole."""
+        """The complete records of a block that have a hit."""
         done, counted, before = first, 0, 0
         for hit in self.relevant(data):
             if hit < done:
@@ -226,7 +226,7 @@ class BulkFramer:
         return at
 
     def _complete(self, framed: Framed, data: bytes, start: int, end: int) -> int:
-        """Add the lines that continue a record; where the next one starts."""
+        """Add the lines that continue a record; the start of the next one."""
         at = data.find(b"\n", start) + 1 or len(data)
         while at < end:
             stop = data.find(b"\n", at) + 1 or len(data)
@@ -242,7 +242,7 @@ class BulkFramer:
         return at
 
     def _behind(self, data: bytes, at: int, end: int) -> int:
-        """The next record behind one that was cut; the lines between belong to none."""
+        """The start of the next record after one that was cut; the lines between belong to none."""
         start = at
         while at < end and not self._is_header(data, at, data.find(b"\n", at) + 1 or len(data)):
             at = self._line_starts.next_beginning_with(self._starts, data.find(b"\n", at) + 1 or len(data), end)

@@ -1,4 +1,4 @@
-"""Splits of files that do not look like a log, and in which nothing is found: their lines are counted, not framed."""
+"""Splits without hits in files unlike a log: their lines are counted and not framed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _REACH = 1 << 20
 
 @dataclass(slots=True)
 class _Window:
-    """Lines of a block with what was read of them so far; `before` and `after` it stand those of its neighbours."""
+    """The lines of a block, with those that were peeled so far."""
 
     offset: int
     first_number: int
@@ -40,7 +40,7 @@ class _Window:
 
 
 Place = tuple[int, int]
-"""A line: which window, and where in it."""
+"""The index of a window and of a line in it."""
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class EnvelopeFramer:
                 yield self._whole(head, step)
 
     def _see_edges(self, index: int) -> None:
-        """Tell of the first and the last record of a window."""
+        """Pass the first and the last record of a window to `edge`."""
         lines = len(self._windows[index].lines)
         for line, step in ((0, 1), (lines - 1, -1)):
             head = self._head((index, line), step)
@@ -129,7 +129,7 @@ class EnvelopeFramer:
                 self.edge(self._framed(head))
 
     def _learn(self, head: Place) -> None:
-        """Count another kind of header too from this window on: a stream of several hosts has several."""
+        """Count records with another kind of header as well: a stream of several hosts has several kinds."""
         window, line = self._windows[head[0]], self._line(head)
         raw = window.lines[head[1]]
         if not self._marks or line is None or any(mark in raw for mark in self._marks):
@@ -145,7 +145,7 @@ class EnvelopeFramer:
         return self.end is None or offset < self.end
 
     def _line(self, place: Place) -> Line | None:
-        """The line at a place, peeled; None where an envelope holds nothing."""
+        """The peeled line at a place; None for an empty envelope."""
         window = self._windows[place[0]]
         if place[1] not in window.peeled:
             window.peeled[place[1]] = self._peeler.single(Line(text=text_of(window.lines[place[1]])))
@@ -166,7 +166,7 @@ class EnvelopeFramer:
             yield window, line
 
     def _head(self, place: Place, step: int) -> Place | None:
-        """Where the record around a line starts; None when that is out of reach, or before this split."""
+        """The place of the header of a line's record; None where it is out of reach or before this split."""
         line = self._line(place)
         if line is None:
             return None
@@ -179,7 +179,7 @@ class EnvelopeFramer:
         return None
 
     def _starts(self, line: Line) -> bool:
-        """Whether a record starts with a line; of an object that was cut only the beginning can be seen."""
+        """True where a record starts with a line, or with a JSON object of which only the beginning is in it."""
         return self._peeler.starts(line) or (line.partial and line.text.startswith('{"'))
 
     def _framed(self, head: Place) -> Framed:

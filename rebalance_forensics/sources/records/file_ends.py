@@ -19,7 +19,7 @@ from rebalance_forensics.sources.records.splits import Split
 Relevant = Callable[[bytes], Sequence[int]]
 
 CONTINUATION_BYTES = 256 << 10
-"""No record continues for longer in the next file."""
+"""The most bytes of the next file that can continue a record."""
 
 
 class Bounded(Protocol):
@@ -30,7 +30,7 @@ class Bounded(Protocol):
 
 @dataclass(slots=True)
 class FileEnd:
-    """Reads a split's blocks to the end of its file, and on in the next ones as far as its last record does."""
+    """Reads a split's blocks to the end of its file, and the rest of its last record in the next files."""
 
     split: Split
     counts: SplitCounts
@@ -38,7 +38,7 @@ class FileEnd:
     _seam: Seam = field(init=False)
 
     def __post_init__(self) -> None:  # noqa: D105
-        # The next file is looked at as it looks at itself.
+        # The next file is judged as when it is read itself.
         self._seam = Seam(replace(self.split.profile, continued=True))
 
     def blocks(self, blocks: Iterator[Block], framer: Bounded) -> Iterator[Block]:
@@ -60,9 +60,9 @@ class FileEnd:
         yield from self._rest(start, last.data[cut:], last.data[:cut], framer)
 
     def _rest(self, start: int, line: bytes, before: bytes, framer: Bounded) -> Iterator[Block]:
-        """What follows the last line end, and what continues it and its record in the next files."""
+        """The bytes after the last line end, with their continuation in the next files."""
         own_length, at, end, severed = len(line), start, start + len(line), False
-        # Behind bytes that cannot be read, nothing is known to continue.
+        # After bytes that cannot be read, no continuation is known.
         files = () if self.counts.stopped else self.split.profile.continues_in
         for file in files:
             skipped, head = first_lines(file, CONTINUATION_BYTES)
@@ -93,7 +93,7 @@ class FileEnd:
             yield from _block(at, line)
 
     def _goes_on(self, line: bytes, first: bytes, head: bytes, before: bytes) -> bool:
-        """Whether the next file's first line, which is no header, belongs to the last line or the last record here."""
+        """True where the next file's first line, which is no header, continues the last line or record of this one."""
         if not line or line.endswith(b"\n"):
             return self._seam.goes_on(before + line, first)
         if line.endswith(b"\r") or not first.strip(b"\r\n"):
@@ -106,7 +106,7 @@ class FileEnd:
         return self.split.end is None or start < self.split.end
 
     def _last_line(self, start: int, line: bytes, *, severed: bool, followed: bool) -> Iterator[Block]:
-        """A last line without a line end: a record like others, unless it shows that more was to come."""
+        """The last line without a line end: a record like others, unless it is torn."""
         if self.counts.stopped:
             torn = bool(line)
         elif line and not followed and (added := self._added(start + len(line))) is not None:
@@ -127,7 +127,7 @@ class FileEnd:
                 )
 
     def _added(self, end: int) -> bytes | None:
-        """What came to a line that was being written a moment ago; None for a file that does not grow."""
+        """The bytes that were appended to the last line since it was read; None for a file that does not grow."""
         file = self.split.file
         if file.codec or file.members:
             return None
@@ -135,7 +135,7 @@ class FileEnd:
         return added[: added.find(b"\n") + 1 or len(added)] if added or end > file.size else None
 
     def _leave_out(self, path: str, orphans: bytes, start: int) -> None:
-        """Lines at the head of the next file whose record's beginning is nowhere."""
+        """Count lines at the head of the next file whose record has no beginning."""
         if not self._is_own(start):
             return
         self.counts.unparsed += sum(bool(line.strip()) for line in orphans.split(b"\n"))
@@ -146,7 +146,7 @@ class FileEnd:
             )
 
     def _matters(self, lines: bytes) -> bool:
-        """Whether these lines could have been an event."""
+        """True where these lines could have been an event."""
         return self.relevant is None or next(hit_lines(lines.split(b"\n"), self.relevant), None) is not None
 
 

@@ -1,4 +1,4 @@
-"""Reading every line: files in envelopes, documents, exports that are newest first, logs without dates."""
+"""Framing of every line: files in envelopes, documents, exports that are newest first, logs without dates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rebalance_forensics.sources.records.record_builder import Framed
 
 _MOST_PARTS = 4096
 Placed = tuple[int, int, Line]
-"""Byte offset, line number, and the line as it is before peeling."""
+"""Byte offset, line number, and the line before peeling."""
 
 
 @dataclass(slots=True)
 class _Stream:
-    """What is open of one stream of lines: a record that may continue, parts of a line, lines before their header."""
+    """The open parts of one stream of lines: a record that may continue, parts of a line, lines before their header."""
 
     record: Framed | None = None
     parts: list[Placed] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Framer:
 
 
 def _joined(parts: list[Placed]) -> Placed:
-    """A line that its envelope cut into parts."""
+    """The line that its envelope had cut into parts."""
     offset, number, first = parts[0]
     return offset, number, replace(first, text="".join(line.text for _, _, line in parts), partial=False)
 
@@ -146,5 +146,5 @@ def placed_lines(blocks: Iterable[Block], counts: SplitCounts, framer: Framer) -
 
 
 def long_line(number: int, size: int) -> str:
-    """What is said of a line whose end was not kept."""
+    """The sentence about a line whose end was not kept."""
     return f"line {number:,} of its part is {size:,} bytes long; only its beginning was read"

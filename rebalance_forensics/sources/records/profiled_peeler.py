@@ -1,4 +1,4 @@
-"""Peeling the lines of a file of which it is known how they are wrapped and laid out."""
+"""Peeling of the lines of a file whose envelopes and layout are known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLANK = ("", " ", "\t")
 
 
 class Peeler:
-    """Peels lines as the file's profile expects them, and any way that works where it is wrong."""
+    """Peels lines by the file's profile, and in any way that works where the profile is wrong."""
 
     def __init__(self, profile: FileProfile) -> None:
         known = layouts.by_name()
@@ -26,7 +26,7 @@ class Peeler:
         self._seen: dict[str, set[str]] = {}
 
     def opened(self, raw: Line) -> list[Line]:
-        """The lines in a raw line; one that is plainly the file's own, or continues another, is left as it is."""
+        """The lines in a raw line; a header of the file's own layout, or a continuation, is left as it is."""
         plain = not self._chain and raw.fields is None
         if plain and (raw.text[:1] in _BLANK or any(layout.is_header(raw.text) for layout in self._trusted)):
             return [raw]
@@ -38,11 +38,11 @@ class Peeler:
         return inside[0] if inside else None
 
     def starts(self, line: Line) -> bool:
-        """Whether a record starts with a peeled line."""
+        """True where a record starts with a peeled line."""
         return line.begins or self.knows(line)
 
     def knows(self, line: Line) -> bool:
-        """Whether a record starts with a peeled line in a layout that we know."""
+        """True where a record of a known layout starts with a peeled line."""
         if line.fields is not None:
             return True
         if line.text[:1] in _BLANK:
@@ -50,7 +50,7 @@ class Peeler:
         return any(layout.is_header(line.text) for layout in self._expected) or self._begins(line)
 
     def _begins(self, line: Line) -> bool:
-        """Whether a record starts in a layout that the sample did not show: surely, or as others of its host did."""
+        """True where a record starts in a layout that the sample did not have: surely, or as others of its host."""
         if line.host is None:
             return layouts.begins_record(line.text)
         seen = self._seen.setdefault(line.host, set())

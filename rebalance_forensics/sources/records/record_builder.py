@@ -1,4 +1,4 @@
-"""From the lines of one record to a LogRecord."""
+"""LogRecords from the framed lines of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
-from rebalance_forensics.sources.lines.last_words import LAST_WORDS
+from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.suffixes import without_suffix
 from rebalance_forensics.sources.profiles.peeler import parse_fields
@@ -27,8 +27,8 @@ MAX_LINES = 5_000
 MAX_BYTES = 1 << 20
 _BATCH_RECORDS = 512
 _BATCH_BYTES = 1 << 20
+# The last characters of a message by which it is found in a line; its beginning may be worded differently there.
 _RECOGNIZED = 20
-"""So many characters at its end tell whether a message is in a line; its beginning may have been put in other words."""
 
 
 Place = tuple[int, int]
@@ -50,11 +50,11 @@ class Framed(Struct, gc=False):
         return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
 
     def parted(self) -> Iterator[Framed]:
-        """The record, and behind it what the Java virtual machine itself wrote into the same stream, without a header.
+        """The record, and each text that the JVM wrote after it into the same stream, without a header.
 
         (ThreadGroup.uncaughtException; HotSpot's report_java_out_of_memory and VMError.)
         """
-        own = [index for index, text in enumerate(self.more) if text.startswith(LAST_WORDS)]
+        own = [index for index, text in enumerate(self.more) if text.startswith(JVM_OUTPUT)]
         if not own:
             yield self
             return
@@ -71,7 +71,7 @@ class Framed(Struct, gc=False):
             self.line = replace(self.line, text=self.line.text + rest, partial=False)
 
     def takes(self, text: str, place: Place) -> bool:
-        """Add a line; False when the record is as long as one may get."""
+        """Add a line; False where the record has reached its maximum length."""
         if len(self.more) >= MAX_LINES or self.size > MAX_BYTES:
             return False
         self.more.append(text)
@@ -81,11 +81,11 @@ class Framed(Struct, gc=False):
 
 
 Batch = list[Framed]
-"""Records of which each step is done for all before the next: a step at work has its code and tables at hand."""
+"""Records that go through each step together, so that its code and tables stay in the processor's cache."""
 
 
 def in_batches(framed: Iterable[Framed]) -> Iterator[Batch]:
-    """Framed records many at a time; where framing breaks off, those before come first."""
+    """Framed records in batches; where framing fails, the records before are passed on first."""
     batch: Batch = []
     size = 0
     try:
@@ -122,7 +122,7 @@ class Recorder:
         self._reader = layouts.reader(self.profile.layout)
 
     def records(self, batches: Iterable[Batch]) -> Iterator[list[LogRecord]]:
-        """Take framed records apart; one that a defect of ours spoils is noted, and the others are read."""
+        """The LogRecords of framed records; one on which a defect of ours raises is noted, the others are read."""
         before: LogRecord | None = None
         for batch in batches:
             found: list[LogRecord] = []
@@ -135,14 +135,14 @@ class Recorder:
                     except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
                         self.counts.spoil(part.offset, error)
                         continue
-                    if before is not None and record.at is None and record.message.startswith(LAST_WORDS):
+                    if before is not None and record.at is None and record.message.startswith(JVM_OUTPUT):
                         record = replace(record, at=before.at, zoned=before.zoned)
                     before = record
                     found.append(record)
             yield found
 
     def record(self, framed: Framed) -> LogRecord:
-        """Take a framed record apart."""
+        """The LogRecord of a framed record."""
         line = framed.line
         if is_cut(line.text, self.profile.cut_at):
             line = replace(line, text=line.text + LEFT_OUT)
@@ -165,7 +165,7 @@ class Recorder:
         )
 
     def see(self, framed: Framed) -> None:
-        """Note the time of a record that nobody needs."""
+        """Note the time of a record that is not read further."""
         self.counts.reached = framed.offset
         try:
             parsed = self._parsed(framed.line, framed.line.text)
@@ -187,13 +187,13 @@ class Recorder:
         else:
             found = layouts.parse(text, self.profile.layout)
         if found is None and line.text[:1] == "{" and text != line.text:
-            # An object ends with its line: what follows is printed beside the logger, and no part of the message.
+            # An object ends with its line: lines after it were printed by others and are no part of the message.
             found = layouts.parse(line.text, self.profile.layout)
         return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)
 
 
 def _shown(line: Line, more: Sequence[str], message: str) -> str:
-    """The line that stands for a record in a report; where the message begins below its header, both."""
+    """The line that reports show for a record: its header, with the next line where the message begins there."""
     first = line.text.partition("\n")[0] if "\n" in line.text else line.text
     if more and line.fields is None and message.partition("\n")[0][-_RECOGNIZED:].rstrip() not in first:
         return below(first, more[0])

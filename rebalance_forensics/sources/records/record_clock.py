@@ -1,4 +1,4 @@
-"""When a record was written: its stamp, completed by what is known of its file."""
+"""The times of records: their stamps, completed by the date, year and zone of the file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rebalance_forensics.sources.times.timestamps import Stamp, days_on, with_ye
 
 @dataclass(slots=True)
 class Clock:
-    """Reads the stamps of one split in file order; without dates it counts the midnights that pass, host by host.
+    """Reads the stamps of one split in file order; without dates it counts midnights, host by host.
 
-    Where only some of the records have dates, the others are near to them.
+    Where only some of the records have dates, the others are taken to be near them.
     """
 
     profile: FileProfile
@@ -66,7 +66,7 @@ class Clock:
         return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
 
     def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
-        """The stamp with its date, as near to another time as may be."""
+        """The stamp with the date that brings it nearest to another time."""
         if stamp.form == "full":
             return self._dated_local(stamp)
         if stamp.form == "no-year":
@@ -78,7 +78,7 @@ class Clock:
         return self._with_date(stamp.local_ms, host)
 
     def _after_last_dated(self, host: str | None) -> int | None:
-        """About the local time of a host that prints no dates, from what was read just before it."""
+        """The approximate local time of a host that prints no dates, from the record before."""
         if self._dated is None:
             return self.profile.near_ms
         zone = self._zone_of(host)
@@ -101,7 +101,7 @@ class Clock:
 
 
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
-    """An instant an hour from its envelope's is of another season: the file's zone was told before clocks changed."""
+    """The time, moved by an hour where it is an hour from its envelope's: summer time has begun or ended since."""
     if envelope_at is not None and abs(abs(at - envelope_at) - HOUR_MS) < MINUTE_MS:
         return EpochMs(at + (HOUR_MS if envelope_at > at else -HOUR_MS))
     return at

@@ -1,4 +1,4 @@
-"""Records out of a split: whole, in file order, with their places; all that is not a record is counted."""
+"""The records of a split: complete, in file order, with their places; all other lines are counted."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
 
 def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -> Iterator[list[LogRecord]]:
-    """The records that start in a split, many at a time; those that `relevant` hits, or all.
+    """The records that start in a split, in batches; those that `relevant` hits, or all.
 
-    `counts` says what was read and lost.
+    `counts` gets what was read and lost.
     """
     if relevant is not None and split.profile.unlike_a_log:
         found = SplitCounts()
@@ -51,7 +51,7 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
 
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Batch]:
-    """The lines of a split joined to records: only the hit ones where that can be told from the bytes."""
+    """The lines of a split framed to records: only the hit ones where the bytes show that."""
     if split.profile.document:
         return in_batches(_frame_document(split, _readable(split, counts, 0), counts))
     to_the_end = FileEnd(split, counts, relevant)
@@ -64,7 +64,7 @@ def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, record
 
 
 def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
-    """The lines that start in a split, and those after it; padding before the first of a file is no line."""
+    """The lines from the start of a split on, in blocks; padding at the start of a file is no line."""
     at = max(0, split.start - 1 - LOOK_BEHIND)
     chunks = _readable(split, counts, at)
     if at == 0:
@@ -78,14 +78,14 @@ def _blocks(split: Split, counts: SplitCounts) -> Iterator[Block]:
 
 
 def _whole_header(profile: FileProfile, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """A first line that lacks the beginning of its header continues a line of no file or of the one before."""
+    """The chunks; a first line that lacks the beginning of its header is marked as a continuation."""
     first = next(chunks, b"")
     yield b"\t" + first[1:] if first and Seam(profile).is_severed(first) else first
     yield from chunks
 
 
 def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
-    """The bytes from a place on; when the rest cannot be read, that is noted and what came before stays."""
+    """The bytes from `start` on; where the rest cannot be read, that is noted."""
     try:
         yield from chunks_of(split.file.place, start)
     except Damage as damage:
@@ -95,7 +95,7 @@ def _readable(split: Split, counts: SplitCounts, start: int) -> Iterator[bytes]:
 
 
 def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[Framed]:
-    """The records of a document that is not one record a line."""
+    """The records of a document that has not one record on each line."""
     counted = _counted(chunks, counts)
 
     def placed() -> Iterator[Placed]:
@@ -119,7 +119,7 @@ def _counted(chunks: Iterator[bytes], counts: SplitCounts) -> Iterator[bytes]:
 
 
 def _hit(framed: Iterable[Batch], relevant: Relevant, recorder: Recorder) -> Iterator[list[LogRecord]]:
-    """The records that a prefilter hits, asked for many at once; the others only tell their times."""
+    """The records that a prefilter hits, searched in batches; of the others only the times are read."""
     for batch in framed:
         texts = [_searched(each) for each in batch]
         ends = list(accumulate(len(text) + 1 for text in texts))
@@ -132,7 +132,7 @@ def _hit(framed: Iterable[Batch], relevant: Relevant, recorder: Recorder) -> Ite
 
 
 def _searched(framed: Framed) -> bytes:
-    """What a prefilter looks at: the record's text; of a JSON record its message."""
+    """The bytes that the prefilter searches: the record's text, or the message of a JSON record."""
     text = framed.text()
     if framed.line.fields is not None and (found := parse_fields(framed.line.fields)):
         text = f"{found[1].message} ({found[1].logger})"
@@ -149,7 +149,7 @@ def stamp_of(line: str) -> Stamp | None:
 
 
 def parse_line(line: str) -> LogRecord:
-    """One raw record of unknown origin: whatever is around it is peeled, whatever its layout is read."""
+    """The record in a text of unknown origin, in whatever envelope and layout."""
     first, newline, rest = line.rstrip("\r\n").partition("\n")
     peeled = opened(Line(text=first))
     inside = peeled[0] if peeled else Line(text=first)

@@ -1,8 +1,8 @@
-"""Where one file of a rolled log ends and the next begins: what continues there, and what only seems to.
+"""The seam between two files of a rolled log: what continues across it, and what only seems to.
 
-A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; and a log
-that is truncated while it is copied loses bytes there. Two halves of a line are read as one only where they show that
-they belong together; what is torn is no record, and that is said when it would have been one that matters.
+A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; a log that is
+truncated while it is copied loses bytes there. Two halves of a line are joined only where they show that they belong
+together. A torn line is no record, which is reported where it would have been a relevant one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDS_WITH_LOGGER = re.compile(rb" \([\w$./-]+\)\s*\Z")
 
 @dataclass(slots=True)
 class Seam:
-    """What the lines at the end and at the beginning of a rolled log's files are."""
+    """Classifies the lines at the ends and beginnings of a rolled log's files."""
 
     profile: FileProfile
     _peeler: Peeler = field(init=False)
@@ -36,13 +36,13 @@ class Seam:
         self._peeler = Peeler(self.profile)
 
     def begins(self, raw: bytes) -> bool:
-        """Whether a record starts with a line, as the framers see it."""
+        """True where a record starts with a line, by the same rules as the framers'."""
         if not self.profile.envelopes and DATED.match(raw):
             return True
         return any(self._peeler.starts(line) for line in self._peeler.opened(_line(raw)))
 
     def first_record(self, head: bytes) -> int:
-        """Where the first record starts behind lines that continue one before them; the end when none does."""
+        """The start of the first record after lines that continue an earlier one; the end where there is none."""
         at = 0
         while at < len(head):
             stop = head.find(b"\n", at) + 1 or len(head)
@@ -52,7 +52,7 @@ class Seam:
         return at
 
     def is_severed(self, head: bytes) -> bool:
-        """Whether a file begins behind the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`.
+        """True where a file begins after the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`.
 
         Such a rest may look like a header of another layout, or like one of another year.
         """
@@ -67,9 +67,9 @@ class Seam:
         return is_severed(first, other, self._is_usual, continued=self.profile.continued)
 
     def go_together(self, end: bytes, start: bytes, corpus: bytes) -> bool:
-        """Whether the end of a file and the start of the next, which is no header, are surely halves of one line.
+        """True where the end of a file and the start of the next, which is no header, are surely halves of one line.
 
-        `corpus` are whole lines of the two files: what meets in this line should have met in others.
+        `corpus` are whole lines of the two files: the words at the seam should stand together in others.
         """
         whole = end + start
         if self.profile.cut_by_size:
@@ -87,9 +87,9 @@ class Seam:
         return fitting is not False and not self.is_torn(end)
 
     def goes_on(self, before: bytes, line: bytes) -> bool:
-        """Whether the last record of a file may continue with the next file's first line, which is no header.
+        """True where the last record of a file may continue with the next file's first line, which is no header.
 
-        It does not where that is the rest of a record that ended with its logger, and the one before has its own.
+        Not so where both end with a logger: each is then the end of a record of its own.
         """
         if not self.profile.closed or line[:1] in (b" ", b"\t") or not _ENDS_WITH_LOGGER.search(line):
             return True
@@ -98,7 +98,7 @@ class Seam:
         return last is None or not self.is_closed(last)
 
     def is_torn(self, end: bytes) -> bool:
-        """Whether a line without a line end shows that more was to come."""
+        """True where a line without a line end is visibly incomplete."""
         if end.endswith((b"\r", b"\n")):
             return False
         if end.lstrip()[:1] == b"{":
@@ -113,12 +113,12 @@ class Seam:
         return begun and not (found and found[1].level)
 
     def _is_usual(self, raw: bytes) -> bool:
-        """Whether a record starts with a line in the layout that most of this file has."""
+        """True where a record in the file's main layout starts with a line."""
         layout = layouts.by_name().get(self.profile.layout)
         return layout is not None and layout.is_header(_inside(raw, self.profile).text)
 
     def is_closed(self, raw: bytes) -> bool:
-        """Whether a record ends as those of this file do, with its logger."""
+        """True where a record ends with its logger, as those of this file do."""
         text = _inside(raw, self.profile).text
         found = layouts.parse(text, self.profile.layout)
         return found is not None and ends_with_logger(text, found[1])
@@ -129,7 +129,7 @@ def _line(raw: bytes) -> Line:
 
 
 def _inside(raw: bytes, profile: FileProfile) -> Line:
-    """What the first envelope's line holds."""
+    """The line inside a raw line's envelope."""
     if not profile.envelopes:
         return _line(raw)
     return next(iter(opened(_line(raw), profile.envelopes, profile.layout)), _line(raw))

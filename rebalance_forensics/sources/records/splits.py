@@ -1,4 +1,4 @@
-"""Files cut into byte ranges that are read independently of each other."""
+"""Splits: byte ranges of files that are read independently of each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPLIT_BYTES = 128 << 20
 
 
 class Split(Struct, frozen=True, kw_only=True):
-    """A byte range of one uncompressed stream; `end` is None for all the rest."""
+    """A byte range of one uncompressed stream; `end` is None for the end of the file."""
 
     file: InputFile
     profile: FileProfile
@@ -23,14 +23,14 @@ class Split(Struct, frozen=True, kw_only=True):
 
     @property
     def is_part(self) -> bool:
-        """Whether the file has other splits."""
+        """True where the file has other splits."""
         return self.start > 0 or self.end is not None
 
 
 def plan(
     files: Sequence[InputFile], profiles: Sequence[FileProfile], split_bytes: int = SPLIT_BYTES
 ) -> tuple[Split, ...]:
-    """Cut what can be read from the middle; everything else is one split."""
+    """The splits of all files: files that can be read from the middle are cut, others are one split."""
     return tuple(
         split for file, profile in zip(files, profiles, strict=True) for split in _cut(file, profile, split_bytes)
     )

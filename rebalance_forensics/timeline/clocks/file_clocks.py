@@ -38,8 +38,8 @@ E = TypeVar("E", bound=Event)
 
 
 _AS_IT_STARTS = (SettingsReported, VersionReported, ClientStarted, Subscribed)
+# So many different times are not all whole seconds, or whole minutes, by chance.
 _LEAST_TIMES = 4
-"""So many different times are not all whole seconds, or whole minutes, by chance."""
 
 
 Doubt = Literal["start-times", "facts"]
@@ -239,10 +239,8 @@ class _Log:
 def _logs(
     places: Sequence[Place], by_place: Mapping[Place, Sequence[Event]], zones: Mapping[Place, _OwnZone]
 ) -> list[_Log]:
-    """The files grouped into rolled logs, which have one clock.
-
-    Files that were written at the same time are of different processes, though they may lie in one directory.
-    """
+    """The files grouped into rolled logs, which have one clock."""
+    # Files that were written at the same time are of different processes, though they may lie in one directory.
     homes: dict[tuple[str, str | None, int | None], list[_Log]] = defaultdict(list)
     spans = {place: _span(by_place[place]) for place in places}
     for place in sorted(places, key=lambda p: (spans[p], p[0])):
@@ -283,11 +281,9 @@ def _moved(event: E, clock: FileClock | None) -> E:
 
 
 def _own_zone(events: Sequence[Event]) -> _OwnZone:
-    """The zone of a file: printed in every line, or shown by the two times of its start lines.
-
-    A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
-    summer time began or ended in between: each stretch has the zone of its own start line.
-    """
+    """The zone of a file: printed in every line, or shown by the two times of its start lines."""
+    # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
+    # summer time began or ended in between: each stretch has the zone of its own start line.
     starts = [e for e in events if isinstance(e, StartTimeReported) and e.at is not None]
     offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
     shown = [(at, minutes) for at, minutes in offsets if minutes is not None]
@@ -307,10 +303,8 @@ def _is_zoned(events: Sequence[Event]) -> bool:
 
 
 def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> FileClock:
-    """The clock of a file whose time minus the reference clock is `difference`, both with a resolution of `step` ms.
-
-    A time that lost its fraction lags by up to a step: that is no skew.
-    """
+    """The clock of a file whose time minus the reference clock is `difference`, both with a resolution of `step` ms."""
+    # A time that lost its fraction lags by up to a step: that is no skew.
     if abs(difference) > EASTERNMOST * MINUTE_MS:  # no zone is further from UTC
         return replace(known, doubt="facts")
     minutes = nearest_offset(difference) if zone.minutes is None else zone.minutes

@@ -60,11 +60,9 @@ def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[P
 
 
 def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
-    """Lines that print whole seconds, each at its likeliest time within its second.
-
-    Only a coordinator's log shows the order of steps within a second; without one, and for lines with milliseconds,
-    nothing changes.
-    """
+    """Lines that print whole seconds, each at its likeliest time within its second."""
+    # Only a coordinator's log shows the order of steps within a second; without one, and for lines with milliseconds,
+    # nothing changes.
     if all(clock.step_ms == 1 for clock in clocks.values()) or not any(e.speaker.role == "broker" for e in events):
         return list(events)
     coarse = _by_second(events, clocks)

@@ -207,10 +207,8 @@ def _off_zone(difference: int, *, zone_known: bool) -> int:
 
 
 def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:
-    """The largest count of numbers in a life that agree, and their least difference.
-
-    Numbers of one start stand too close together to be evidence.
-    """
+    """The largest count of numbers in a life that agree, and their least difference."""
+    # Numbers of one start stand too close together to be evidence.
     found: list[tuple[int, int]] = []
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]

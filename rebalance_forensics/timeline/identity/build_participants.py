@@ -54,7 +54,7 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
     for event in lines.by_clients:
         participants.add_speaker(event)
     if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
-        several = _shared_places(lines.by_clients)
+        several = _places_of_several_clients(lines.by_clients)
         for event in lines.by_clients:
             if place_name(event) not in several:
                 participants.add_nameless(event)
@@ -72,7 +72,7 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
     return participants.finished()
 
 
-def _shared_places(events: Sequence[Event]) -> set[str]:
+def _places_of_several_clients(events: Sequence[Event]) -> set[str]:
     """The places where members of several clients write to one log."""
     names: dict[str, set[str | None]] = defaultdict(set)
     for event in events:

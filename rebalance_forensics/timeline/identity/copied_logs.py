@@ -21,10 +21,10 @@ from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 
 _COMMON_FIELDS = frozenset(Event.__struct_fields__)
+# The share of the shorter file's lines that the other one has as well; a collector may drop some.
 _MOST_IN_TENTHS = 8
-"""The share of the shorter file's lines that the other one has as well; a collector may drop some."""
+# Two processes do not write so many lines with the same text in the same millisecond.
 _UNLIKELY_TIMES = 2
-"""Two processes do not write so many lines with the same text in the same millisecond."""
 
 _Line = tuple[object, ...]
 _Keyed = tuple[_Line, Event]

@@ -20,13 +20,13 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
-from rebalance_forensics.timeline.identity.namesakes import moves
+from rebalance_forensics.timeline.identity.namesakes import member_moves
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
+# A member that is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removes it.
 _REMOVED = (MemberLeft, MemberFailed, RebalanceStarted)
-"""A member that is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removes it."""
-_HEARD = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
+_ANSWERS = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
 
 Notice = tuple[int, bool]
 """When a participant heard from the coordinator, and whether that was of a rebalance."""
@@ -53,12 +53,12 @@ def foreign_members(participants: ParticipantDrafts, lines: EventIndex) -> Itera
 def _removed(lines: EventIndex) -> Iterator[tuple[int, str]]:
     for event in lines.of_type(*_REMOVED):
         if event.at is not None and event.speaker.role == "broker":
-            yield from ((event.at, member) for came, member in moves(event) if not came)
+            yield from ((event.at, member) for came, member in member_moves(event) if not came)
 
 
 def _notices(participants: ParticipantDrafts, lines: EventIndex) -> dict[ParticipantDraft, list[Notice]]:
     found: dict[ParticipantDraft, list[Notice]] = defaultdict(list)
-    for event in lines.of_type(*_HEARD):
+    for event in lines.of_type(*_ANSWERS):
         if event.at is not None and (participant := participants.of_speaker(event)) is not None:
             rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[participant].append((event.at, rebalancing))

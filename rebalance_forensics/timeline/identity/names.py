@@ -41,7 +41,7 @@ def letters_of_its_own(member_id: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def is_bare_member_id(member_id: str) -> bool:
-    """True for ids that name nobody: base64 uuids (KIP-848, -932, -1071; librdkafka's have `+` and `/`), plain ones."""
+    """True for ids without a name: base64 uuids (KIP-848, -932, -1071; librdkafka's have `+` and `/`), plain uuids."""
     return bool(_BARE_ID.fullmatch(member_id))
 
 

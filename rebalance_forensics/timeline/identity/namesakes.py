@@ -31,14 +31,14 @@ from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
-GONE = ("member-left", "heartbeat-expired", "sync-expired")
-CAME = ("member-added", "member-rejoined", "leader-rejoined")
-_HEARD = (
+_LEAVING = ("member-left", "heartbeat-expired", "sync-expired")
+_JOINING = ("member-added", "member-rejoined", "leader-rejoined")
+_MEMBERSHIP_EVENTS = (
     MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
     AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
 )  # fmt: skip
-_BY_ITSELF = (JoinSucceeded, SyncSucceeded)
-"""Lines that show a member before the coordinator names it: its slot is not that of one that left since."""
+# Lines that show a member before the coordinator names it: its slot is not that of one that left since.
+_CLIENT_EVENTS = (JoinSucceeded, SyncSucceeded)
 
 
 class _Namesakes:
@@ -115,13 +115,13 @@ class _NamesakeTable:
         Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
         """
         if event.member_count == self.present:
-            self.at_once()
+            self.mark_shared()
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
         if event.member_count is None and soon:
             for client in self._doubled:
                 self.by_client[client].uncounted = True
 
-    def at_once(self) -> None:
+    def mark_shared(self) -> None:
         """Mark client ids with several members as shared: in one generation they are different processes."""
         for client in self._doubled:
             self.by_client[client].shared = True
@@ -133,7 +133,7 @@ def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> 
     Where one log alone has a client id, whatever no line counts is taken for its own.
     """
     table = _NamesakeTable()
-    for event in lines.of_type(*_HEARD, *(_BY_ITSELF if lines.has_type(GenerationStabilized) else ())):
+    for event in lines.of_type(*_MEMBERSHIP_EVENTS, *(_CLIENT_EVENTS if lines.has_type(GenerationStabilized) else ())):
         _apply(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
@@ -149,7 +149,7 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
             table.move(member, came=False)
     elif isinstance(event, RebalanceStarted):
         table.opened_at = event.at
-    for came, member in moves(event):
+    for came, member in member_moves(event):
         table.move(member, came=came, at=event.at)
     if isinstance(event, AssignmentComputed):
         assigned = {member for member, _ in event.assignment}
@@ -158,14 +158,14 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
                 table.move(member, came=False)
         for member in sorted(assigned):
             table.move(member, came=True)
-        table.at_once()
+        table.mark_shared()
 
 
-def moves(event: Event) -> Sequence[tuple[bool, str]]:
+def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
     """The member ids in a line: True with those that came or were in, False with those that left."""
     match event:
         case RebalanceStarted(members=ids, trigger=trigger):
-            return [(trigger in CAME, m) for m in ids] if trigger in GONE or trigger in CAME else ()
+            return [(trigger in _JOINING, m) for m in ids] if trigger in _LEAVING or trigger in _JOINING else ()
         case AssignmentReceived(leader=m):
             return ((True, m),) if m is not None else ()
         case (

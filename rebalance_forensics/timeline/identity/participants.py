@@ -25,11 +25,11 @@ ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
 BY_PROCESS = ("streams", "connect", "schema-registry")
 """Groups in which a process is one participant, however many clients it has."""
+# Lines in which a client prints its own member id.
 _WITH_ITS_OWN_ID = (
     JoinSucceeded, JoinReported, SyncSucceeded, LeaveSent, MemberTransitioned, JoinFailed, SyncFailed, HeartbeatFailed,
     GroupHeartbeatFailed, PollTimeoutExpired,
 )  # fmt: skip
-"""Lines in which a client prints its own member id."""
 P = TypeVar("P")
 
 

@@ -20,10 +20,10 @@ from rebalance_forensics.timeline.group_attribution import streams_client_of
 from rebalance_forensics.timeline.identity.merged_logs import with_instance_places
 from rebalance_forensics.timeline.identity.participants import own_member_id
 
+# The ending of a log's name, with the dates and numbers of a rotation.
 _ENDING = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[-_T.]\d+)*|\.(?:log|out|txt|json|jsonl|gz|zst|xz|bz2|lz4|\d+))+\Z", re.IGNORECASE
 )
-"""The ending of a log's name, with the dates and numbers of a rotation."""
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ class Knowledge(Struct, frozen=True):
 
 
 def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
-    """How completely each generation's assignment is known."""
+    """The completeness of each generation's assignment, by the owners that log their own."""
     owners = consumers.reporting
     if timeline.mode == "server-side":
         all_report = _every_member_reports(timeline, owners)

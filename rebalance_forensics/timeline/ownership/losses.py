@@ -67,11 +67,9 @@ class LossEstimator(Struct, frozen=True):
         return own.any_between(departure.at, until)
 
     def _silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
-        """The loss of a member whose heartbeats ended: at the earliest a session before it was removed.
-
-        The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
-        earliest time is the middle of what is possible.
-        """
+        """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
+        # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
+        # earliest time is the middle of what is possible.
         session = shown_session_ms(self.timeline, owner)
         # A process that is cut off from the brokers goes on logging.
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
@@ -105,10 +103,8 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
 
     def _was_not_polled(self, departure: Departure) -> bool:
-        """True where the session ended because the poll timer had expired.
-
-        A static member sends no LeaveGroup then (KIP-345): its heartbeats end without a line.
-        """
+        """True where the session ended because the poll timer had expired."""
+        # A static member sends no LeaveGroup then (KIP-345): its heartbeats end without a line.
         back = departure.returned
         if back is not None and back.start is not None:
             return False
@@ -125,11 +121,9 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _turned_away(self, departure: Departure, owner: Owner, missed_at: int) -> bool:
-        """True for a live member that the coordinator refused: it read until it learned of it.
-
-        A coordinator that lost the group's state, or refuses a generation, refuses members that still fetch from other
-        brokers. A silent member had been removed earlier.
-        """
+        """True for a live member that the coordinator refused: it read until it learned of it."""
+        # A coordinator that lost the group's state, or refuses a generation, refuses members that still fetch from
+        # other brokers. A silent member had been removed earlier.
         if departure.why == "vanished":
             return self._coordinator_failed(departure, owner)
         if departure.why != "expelled":
@@ -172,10 +166,8 @@ class LossEstimator(Struct, frozen=True):
         return "frozen" if not started and (back is not None or alive) else "dead"
 
     def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
-        """True where connections broke over seconds, or before the session expired.
-
-        A process that was frozen finds all its connections closed in one burst when it wakes up.
-        """
+        """True where connections broke over seconds, or before the session expired."""
+        # A process that was frozen finds all its connections closed in one burst when it wakes up.
         session = shown_session_ms(self.timeline, owner) or 0
         begin = departure.at - session - HEARTBEAT_MS
         lost = self.timeline.events_from(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)

@@ -114,11 +114,9 @@ def _ownership_of(timeline: Timeline) -> Ownership:
 def _known_until(
     timeline: Timeline, reporting: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
-    """The first rebalance after an owner's log ended: until then it is known to have kept its partitions.
-
-    A live member would log that it rejoins. None where there was no such rebalance, where the leader printed its
-    assignment, and under KIP-848, where a member whose assignment stays logs nothing.
-    """
+    """The first rebalance after an owner's log ended: until then it is known to have kept its partitions."""
+    # A live member would log that it rejoins. None where there was no such rebalance, where the leader printed its
+    # assignment, and under KIP-848, where a member whose assignment stays logs nothing.
     over = timeline.coverage.ends(owner[0]) if owner in reporting and timeline.mode != "server-side" else None
     later = unprinted.first(over + 1) if over is not None else None
     return later.started_at if later is not None else None

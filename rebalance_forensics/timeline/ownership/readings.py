@@ -36,7 +36,7 @@ class PartitionReading(Struct, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """How a member lost what it read: its last moment as a reader, why, and how well that is known."""
+    """The loss of a member's partitions: its last time as a reader, the reason, and how well that is known."""
 
     at: int
     why: WhyUnread

@@ -169,10 +169,9 @@ def _apply_printed_assignment(
     at: int,
     began: Mapping[int | None, int],
 ) -> None:
-    """Move partitions by the leader's printed assignment, except those of members whose own log reports them.
-
-    An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it lost.
-    """
+    """Move partitions by the leader's printed assignment, except those of members whose own log reports them."""
+    # An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it
+    # lost.
     if not event.assignment:
         return
     begin = min(began.get(event.generation, at), at)

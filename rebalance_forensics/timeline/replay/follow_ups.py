@@ -28,9 +28,9 @@ from rebalance_forensics.timeline.windows import (
 
 REJOINS = ("member-rejoined", "leader-rejoined")
 NO_REASON = (None, "", "not provided")
-"""What a coordinator prints for a client that gives none (KIP-800)."""
+"""The reasons that a coordinator prints for a client that gives none (KIP-800)."""
+# Log -> time and byte offset of one of its lines.
 _Places = Mapping[str, tuple[int, int]]
-"""Log -> time and byte offset of one of its lines."""
 
 
 class _JoinWindow(Struct, frozen=True):
@@ -47,7 +47,7 @@ class _JoinWindow(Struct, frozen=True):
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
     """The rebalances, each with the kind of follow-up that it is, if any."""
-    lines_of_interest = merged(lines.own.of_type(*FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*FOLLOW_UP_EVENTS))
+    lines_of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
     timed = [e for e in lines_of_interest if e.at is not None]
     opened: TimeIndex[RebalanceStarted] = TimeIndex((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
     requests: TimeIndex[Event] = TimeIndex((e for e in timed if not _lacks_reason(e)), time_of)
@@ -145,7 +145,7 @@ def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | Non
     return "cooperative" if revoked else None
 
 
-FOLLOW_UP_EVENTS = (
+_FOLLOW_UP_EVENTS = (
     JoinRequested,
     RebalanceStarted,
     FollowUpTriggered,

@@ -252,10 +252,8 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    """The live members, with the placeholders of clients that joined without logging a member id, as old ones do.
-
-    A join of a client stands for the live id with its name; a placeholder that did not join is left out.
-    """
+    """The live members, with the placeholders of clients that joined without logging a member id, as old ones do."""
+    # A join of a client stands for the live id with its name; a placeholder that did not join is left out.
     names = {name_in_member_id(m) for m in live}
     live = {m for m in live if not m.startswith("?") or m in slot.joined}
     return live | {

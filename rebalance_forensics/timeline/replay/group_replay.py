@@ -35,8 +35,8 @@ from rebalance_forensics.timeline.replay.group_epochs import (
 )
 from rebalance_forensics.timeline.replay.leave_reasons import reclassify_unsubscribes, remove_by_admin
 from rebalance_forensics.timeline.replay.membership_replay import MembershipReplay
-from rebalance_forensics.timeline.replay.missed_rebalances import missed
-from rebalance_forensics.timeline.replay.partition_takeovers import taken_over
+from rebalance_forensics.timeline.replay.missed_rebalances import departures_by_missed_rebalance
+from rebalance_forensics.timeline.replay.partition_takeovers import departures_by_takeover
 from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS, TICK_MS
@@ -72,8 +72,8 @@ def replayed(
         GroupEpochs(participants),
     )
     inferred = [
-        *([] if coverage.is_excerpt else missed(participants, events)),
-        *taken_over(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
+        *([] if coverage.is_excerpt else departures_by_missed_rebalance(participants, events)),
+        *departures_by_takeover(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
     ]
     absent = deque(sorted(inferred, key=attrgetter("joined_at")))
     for event in events:
@@ -179,10 +179,8 @@ def _formed_without(participants: Participants, departure: DepartureDraft) -> in
 def _keep_restarted(
     departures: dict[DepartureDraft, None], starts: Sequence[Start], rebalances: Sequence[Rebalance]
 ) -> None:
-    """Undo departures of static members that only a restart shows: within the session they are members (KIP-345).
-
-    One that came back as a new member, or made the group rebalance, had been removed.
-    """
+    """Undo departures of static members that only a restart shows: within the session they are members (KIP-345)."""
+    # One that came back as a new member, or made the group rebalance, had been removed.
     last = max((r.started_at for r in rebalances), default=0)
     of_a_start = {id(e) for start in starts for e in start.events}
     for departure in [
@@ -193,10 +191,8 @@ def _keep_restarted(
 
 
 def _with_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> Iterator[StaticReturn]:
-    """The returns with the coordinator's line that no rebalance is needed.
-
-    It names neither member nor group, and follows the line about the member in the same log.
-    """
+    """The returns with the coordinator's line that no rebalance is needed."""
+    # It names neither member nor group, and follows the line about the member in the same log.
     kept = ungrouped.of_type(StaticMemberKept)
     for back in returns:
         yield replace(back, events=tuple(_with_kept(back.events, kept))) if kept else back

@@ -38,7 +38,7 @@ class Headcount:
         elif isinstance(event, _NAMING):
             self._names_everybody = True
 
-    def back_unannounced(
+    def unlogged_returns(
         self, event: GenerationStabilized, departures: Iterable[DepartureDraft], arrivals: Iterable[ArrivalDraft]
     ) -> list[DepartureDraft]:
         """The departures that ended unlogged with this generation; both lists are latest first."""

@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 
-def why_left(reason: str | None, why: str | None) -> DepartureWhy:
+def departure_why(reason: str | None, why: str | None) -> DepartureWhy:
     """The kind of departure that a leave reason gives; `left` for none."""
     text = (reason or "").lower()
     if why == "poll-timeout" or "poll timeout" in text:
@@ -30,17 +30,17 @@ def why_left(reason: str | None, why: str | None) -> DepartureWhy:
     return "left"
 
 
-def is_trouble(event: Event) -> bool:
+def is_group_loop_error(event: Event) -> bool:
     """True for an error in the group loop of a Go client."""
     return event.pattern.startswith("go/") and isinstance(event, CoordinatorLost | JoinFailed | SyncFailed)
 
 
-def gives_up(event: LeaveSent, before: Iterable[Event]) -> bool:
+def resets_member_id(event: LeaveSent, before: Iterable[Event]) -> bool:
     """True where kafka-go logs a leave because it drops its member id after an error (consumergroup.go, run).
 
     The consumer was not closed, and its LeaveGroup may not reach the coordinator, which then expires the session.
     """
-    return event.pattern.startswith("go/") and any(map(is_trouble, before))
+    return event.pattern.startswith("go/") and any(map(is_group_loop_error, before))
 
 
 def reason_text(event: Event) -> str | None:
@@ -96,7 +96,7 @@ def _is_process(start: Start) -> bool:
     return any(not isinstance(e, Subscribed) for e in start.events)
 
 
-def sent_before(left: DepartureDraft | None, asked: Event | None, answer: Event) -> bool:
+def predates_leave(left: DepartureDraft | None, asked: Event | None, answer: Event) -> bool:
     """True for an answer to a JoinGroup that was sent before the client left: it does not bring the member back."""
     if left is None or asked is None:
         return False

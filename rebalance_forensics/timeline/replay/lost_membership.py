@@ -20,8 +20,8 @@ from rebalance_forensics.events.rebalances import (
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
+# The exception's message says that the group has already rebalanced and reassigned the partitions.
 _REFUSED_COMMIT = NOT_KNOWN | {"CommitFailedException"}
-"""The exception's message says that the group has already rebalanced and reassigned the partitions."""
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
@@ -68,11 +68,10 @@ def is_refuted(departure: DepartureDraft, shown: Event) -> bool:
 
 
 def _counted_itself_out(events: Sequence[Event]) -> bool:
-    """True where only the client's own session timer shows the departure.
-
-    kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the coordinator
-    that loads the group starts their session anew (GroupMetadataManager.loadGroup); librdkafka gives its id up.
-    """
+    """True where only the client's own session timer shows the departure."""
+    # kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the
+    # coordinator that loads the group starts their session anew (GroupMetadataManager.loadGroup); librdkafka gives its
+    # id up.
     return bool(events) and all(
         session_is_over(event) and isinstance(event, CoordinatorLost) and event.for_ms is None for event in events
     )

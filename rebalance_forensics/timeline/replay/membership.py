@@ -92,7 +92,7 @@ class MembershipTable:
         if self.unidentified.waiting:
             self.name_newcomers(event.at)
         if isinstance(event, GenerationStabilized):
-            for departure in self._headcount.back_unannounced(
+            for departure in self._headcount.unlogged_returns(
                 event, reversed(self.departures), reversed(self.arrivals)
             ):
                 self._return_unlogged(departure, event)
@@ -301,10 +301,8 @@ class MembershipTable:
         )
 
     def _unnamed_departure(self, participant: Participant, member: str, at: int) -> DepartureDraft | None:
-        """The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup.
-
-        Static members send none (KIP-345), nor do stream threads (internal.leave.group.on.close).
-        """
+        """The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup."""
+        # Static members send none (KIP-345), nor do stream threads (internal.leave.group.on.close).
         if member in self.live:
             return None
         left = self._gone.get(placeholder_id(participant, self.participants.client_of(member)))
@@ -346,10 +344,8 @@ class MembershipTable:
         departure.reason = departure.reason or reason_text(event)
 
     def _stayed(self, departure: DepartureDraft, back_at: int) -> bool:
-        """True where a member is back at once under its id: the group only bumped its epoch.
-
-        A stream thread whose commit carries a stale epoch unsubscribes and subscribes again (KIP-1071).
-        """
+        """True where a member is back at once under its id: the group only bumped its epoch."""
+        # A stream thread whose commit carries a stale epoch unsubscribes and subscribes again (KIP-1071).
         by_itself = departure.returned is None and departure.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(departure.member or "")
         return self.participants.kind == "streams" and by_itself and same_id and back_at - departure.at <= ROUND_TRIP_MS

@@ -49,11 +49,16 @@ from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 from rebalance_forensics.timeline.replay.headcount import COUNTING
-from rebalance_forensics.timeline.replay.leave_reasons import gives_up, is_trouble, sent_before, why_left
+from rebalance_forensics.timeline.replay.leave_reasons import (
+    departure_why,
+    is_group_loop_error,
+    predates_leave,
+    resets_member_id,
+)
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled
 from rebalance_forensics.timeline.replay.membership import MembershipTable
 from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
-from rebalance_forensics.timeline.replay.partition_takeovers import BACK_SOON
+from rebalance_forensics.timeline.replay.partition_takeovers import LEAVE_GROUP_STATIC_EPOCH
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 FIRST_GENERATION = 1
@@ -61,10 +66,8 @@ FIRST_GENERATION = 1
 
 
 def _joins_first_generation(participant: Participant, event: Event) -> bool:
-    """True if the member takes part in forming the group: nobody can have been in before generation 1.
-
-    A static member that restarts is answered with the generation that its group already has (KIP-345).
-    """
+    """True if the member takes part in forming the group: nobody can have been in before generation 1."""
+    # A static member that restarts is answered with the generation that its group already has (KIP-345).
     if not isinstance(event, JoinSucceeded | SyncSucceeded) or participant.instance_ids:
         return False
     return event.generation == FIRST_GENERATION
@@ -157,7 +160,7 @@ class MembershipReplay(MembershipTable):
             if event.trigger == "member-added":
                 self._arrived(member, event)
             elif event.trigger == "member-left":
-                self._departed(member, event, why_left(event.client_reason, None))
+                self._departed(member, event, departure_why(event.client_reason, None))
             elif event.trigger == "heartbeat-expired":
                 self._departed(member, event, "session-expired")
             elif event.trigger == "sync-expired":
@@ -175,7 +178,7 @@ class MembershipReplay(MembershipTable):
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
         if member is None:
             return
-        why = why_left(event.reason, event.why)
+        why = departure_why(event.reason, event.why)
         participant = self.participants.of_member(member)
         hints = self._hints_before(participant, event, HEARTBEAT_MS) if participant is not None else []
         unsubscribed = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
@@ -303,9 +306,11 @@ class MembershipReplay(MembershipTable):
             self._participant_departed(participant, event.member, event, "poll-timeout")
 
     def _gave_up(self, participant: Participant, event: Event) -> bool:
-        if is_trouble(event):
+        if is_group_loop_error(event):
             self._hints[participant].append(event)
-        return isinstance(event, LeaveSent) and gives_up(event, self._hints_before(participant, event, HEARTBEAT_MS))
+        return isinstance(event, LeaveSent) and resets_member_id(
+            event, self._hints_before(participant, event, HEARTBEAT_MS)
+        )
 
     def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
         if not (participant.instance_ids and self._static_transitioned(participant, event)):
@@ -314,7 +319,7 @@ class MembershipReplay(MembershipTable):
 
     def _why_sent(self, participant: Participant, event: LeaveSent) -> DepartureWhy:
         """The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it."""
-        why = why_left(event.reason, event.why)
+        why = departure_why(event.reason, event.why)
         if why != "left":
             return why
         hints = self._hints_before(participant, event, HEARTBEAT_MS)
@@ -342,7 +347,7 @@ class MembershipReplay(MembershipTable):
         member = named or self._member_of(participant, client) or placeholder_id(participant, client)
         self._pending.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
-        if member in self.live or self._has_left(member) or sent_before(left, asked, event):
+        if member in self.live or self._has_left(member) or predates_leave(left, asked, event):
             return
         if isinstance(event, PartitionsRevoked) and member in self._gone:
             return  # a session that ends late, as of a process that was stopped
@@ -360,10 +365,8 @@ class MembershipReplay(MembershipTable):
         return self._joining.get((participant, client_id)) if participant is not None else None
 
     def _static_transitioned(self, participant: Participant, event: MemberTransitioned) -> bool:
-        """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other.
-
-        On close it sends epoch -2 and stays a member under its former id until it is back; -1 leaves for good.
-        """
+        """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other."""
+        # On close it sends epoch -2 and stays a member under its former id until it is back; -1 leaves for good.
         former_id, _ = self._between_ids.get(participant, (None, event))
         member = event.member
         if member is None:
@@ -372,7 +375,7 @@ class MembershipReplay(MembershipTable):
             case "PREPARE_LEAVING":
                 return member in self.live and not self._hints_before(participant, event, PROCESS_START_MS)
             case "LEAVING" if member in self.live:
-                if event.epoch == BACK_SOON:
+                if event.epoch == LEAVE_GROUP_STATIC_EPOCH:
                     self._between_ids[participant] = member, event
                 else:
                     self._departed(member, event, "closed")

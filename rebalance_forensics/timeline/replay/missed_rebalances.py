@@ -54,7 +54,7 @@ class _Round:
         return max((e.at or 0 for e in self.joined.values()), default=0)
 
 
-def missed(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
+def departures_by_missed_rebalance(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
     """The departures that missed rebalances show, oldest first."""
     if not events.has_type(JoinSucceeded):
         return []

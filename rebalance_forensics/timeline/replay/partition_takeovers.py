@@ -29,20 +29,20 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
-GIVING_UP = (
+_RELEASES = (
     PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
     ConsumerClosed, StreamsStateChanged,
 )  # fmt: skip
-EMPTY_HANDED = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
+_STATES_WITHOUT_PARTITIONS = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 
-BACK_SOON = -2
+LEAVE_GROUP_STATIC_EPOCH = -2
 """The epoch with which a static member leaves that may come back (ConsumerGroupHeartbeatRequest, -2): it keeps its
 partitions until its session expires."""
 
 _Client = tuple[Participant, str | None]
 
 
-def taken_over(
+def departures_by_takeover(
     participants: Participants,
     starts: Sequence[Start],
     events: EventIndex,
@@ -57,8 +57,8 @@ def taken_over(
     """
     if not events.has_type(MemberTransitioned):
         return []
-    given_up, anew = _times(participants, events, GIVING_UP), _times(participants, events, (MemberTransitioned,))
-    _keep_while_away(participants, events, given_up)
+    given_up, anew = _times(participants, events, _RELEASES), _times(participants, events, (MemberTransitioned,))
+    _keep_while_leaving(participants, events, given_up)
     for start in starts:
         insort(anew[start.participant, None], start.at)
     holders: dict[str, tuple[_Client, int]] = {}
@@ -83,10 +83,16 @@ def taken_over(
     return found
 
 
-def _keep_while_away(participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]) -> None:
+def _keep_while_leaving(
+    participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]
+) -> None:
     """Drop from `given_up` what static members log as they close: they keep their partitions for a session."""
     for event in events:
-        leaving = isinstance(event, MemberTransitioned) and event.after == "LEAVING" and event.epoch == BACK_SOON
+        leaving = (
+            isinstance(event, MemberTransitioned)
+            and event.after == "LEAVING"
+            and event.epoch == LEAVE_GROUP_STATIC_EPOCH
+        )
         participant = participants.of_speaker(event) if leaving else None
         if participant is None or event.at is None:
             continue
@@ -110,16 +116,14 @@ def owner_key(client: _Client) -> _Client:
 def _times(
     participants: Participants, events: Sequence[Event], kinds: tuple[type[Event], ...]
 ) -> dict[_Client, list[int]]:
-    """The times at which each owner had given up its partitions, by lines of these types.
-
-    A revocation that names partitions counts for those alone.
-    """
+    """The times at which each owner had given up its partitions, by lines of these types."""
+    # A revocation that names partitions counts for those alone.
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
         if event.at is None or not isinstance(event, kinds) or _is_echo(event):
             continue
         participant = participants.of_speaker(event)
-        if participant is None or getattr(event, "after", "JOINING") not in EMPTY_HANDED:
+        if participant is None or getattr(event, "after", "JOINING") not in _STATES_WITHOUT_PARTITIONS:
             continue
         if isinstance(event, PartitionsRevoked) and event.partitions and participant.kind != "instance":
             for partition in event.partitions:

@@ -52,8 +52,8 @@ _START_KINDS = {
 }
 
 
+# Kinds of groups whose members close under their own client ids; a Streams process closes many other clients.
 _CLOSE_BY_NAME = ("consumer", "share", "connect", "schema-registry")
-"""Kinds of groups whose members close under their own client ids; a Streams process closes many other clients."""
 
 
 class Processes(Struct, frozen=True):
@@ -105,7 +105,7 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
         for start in _starts(
             participants.kind,
             participant,
-            _subscribing_again(events_of) if participant in subscribing else events_of,
+            _without_client_versions(events_of) if participant in subscribing else events_of,
             began,
             member_spans.get(participant, {}).values(),
             duplicates[participant],
@@ -114,11 +114,10 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
 
-def _subscribing_again(events: Sequence[Event]) -> list[Event]:
-    """The events without versions that no subscription follows; for logs that show subscriptions.
-
-    A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same version.
-    """
+def _without_client_versions(events: Sequence[Event]) -> list[Event]:
+    """The events without versions that no subscription follows; for logs that show subscriptions."""
+    # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
+    # version.
     subscribed = TimeIndex((e for e in events if isinstance(e, Subscribed)), time_of)
     return [
         e
@@ -149,11 +148,9 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
 
 
 def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
-    """The versions and start times that AdminClients and producers log: their process may have run for long.
-
-    A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
-    AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
-    """
+    """The versions and start times that AdminClients and producers log: their process may have run for long."""
+    # A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
+    # AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
     found: set[Origin] = set()
     made: dict[tuple[str, str | None], Event] = {}
     unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
@@ -173,11 +170,9 @@ def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
 
 
 def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
-    """Starts of an unnamed process, in a file that several processes write to, with the participant they belong to.
-
-    That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
-    one that was evicted before.
-    """
+    """Starts of an unnamed process, in a file that several processes write to, with the participant they belong to."""
+    # That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
+    # one that was evicted before.
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
     starting = lines.of_type(SettingsReported, WorkerStarted)
     banners = [
@@ -234,7 +229,7 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
                 return present
             client = settings.get("client.id")
             named = [a for a in present if client and client in a.client_ids]
-            return named or (present if len(present) == 1 and not client else _nowhere_else(participants, client))
+            return named or (present if len(present) == 1 and not client else _client_without_log(participants, client))
         case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
             return []
         case ClientStarted(group=str()):
@@ -255,14 +250,12 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
 
 
 def _of_stream_thread(event: Event) -> bool:
-    """True for a client that a stream thread makes while the process runs: a producer after fencing, a new thread.
-
-    The clients of a process that starts are made by the thread that creates the KafkaStreams object.
-    """
+    """True for a client that a stream thread makes while the process runs: a producer after fencing, a new thread."""
+    # The clients of a process that starts are made by the thread that creates the KafkaStreams object.
     return "StreamThread-" in (event.speaker.thread or "")
 
 
-def _nowhere_else(participants: Participants, client: str | None) -> list[Participant]:
+def _client_without_log(participants: Participants, client: str | None) -> list[Participant]:
     """The client of that name, where no other line of its log is at hand."""
     found = participants.by_name.get(client or "")
     return [found] if found is not None and not found.has_log and not found.has_namesakes else []
@@ -278,7 +271,7 @@ def _starts(
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
     dumps: list[Event] = [e for e in events if isinstance(e, SettingsReported) and e.kind in wanted]
-    signs = [e for e in dumps if not _has_another(kind, time_of(e), member_spans, duplicates)]
+    signs = [e for e in dumps if not _is_second_consumer(kind, time_of(e), member_spans, duplicates)]
     if dumps:
         workers = [
             e
@@ -331,11 +324,11 @@ def _was_member(at: int, settings: Sequence[Event], member_spans: Collection[tup
     return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in member_spans)
 
 
-def _has_another(kind: str, at: int, member_spans: Collection[tuple[int, int]], duplicates: Collection[int]) -> bool:
-    """True for a second consumer of that client id in a running process, which therefore did not start again.
-
-    Its log says so, or the member id of the first one appears again later.
-    """
+def _is_second_consumer(
+    kind: str, at: int, member_spans: Collection[tuple[int, int]], duplicates: Collection[int]
+) -> bool:
+    """True for a second consumer of that client id in a running process, which therefore did not start again."""
+    # Its log says so, or the member id of the first one appears again later.
     if kind not in ("consumer", "share"):
         return False
     return any(first < at < last for first, last in member_spans) or any(
@@ -344,11 +337,9 @@ def _has_another(kind: str, at: int, member_spans: Collection[tuple[int, int]], 
 
 
 def _runs_already(kind: str, at: int, member_spans: Collection[tuple[int, int]]) -> bool:
-    """True for a version that one more client of a running process logs.
-
-    A member id before and after it shows that the process went on; a Connect worker creates clients for each task, and
-    logs its own start.
-    """
+    """True for a version that one more client of a running process logs."""
+    # A member id before and after it shows that the process went on; a Connect worker creates clients for each task,
+    # and logs its own start.
     return kind == "connect" or any(first < at < last for first, last in member_spans)
 
 
@@ -371,7 +362,7 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
 
 def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
     """The last stop of each Streams instance that took part in nothing afterwards."""
-    last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _of_the_process(stop)}
+    last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _is_process_stop(stop)}
     for event in reversed(events) if last else ():
         if isinstance(event, JoinRequested | JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
             participant = participants.of_speaker(event)
@@ -384,7 +375,7 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
     return sorted(last.values(), key=lambda s: (s.at, s.participant.name))
 
 
-def _of_the_process(stop: Stop) -> bool:
+def _is_process_stop(stop: Stop) -> bool:
     return any(isinstance(e, StreamsStateChanged) for e in stop.events)
 
 

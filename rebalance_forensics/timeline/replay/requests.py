@@ -29,15 +29,15 @@ _COORDINATOR: dict[str, RequestWhy] = {
     "downgrade": "downgrade",
     "other": "other",
 }
+# As the Java client, franz-go (twice) and Sarama word it.
 _MORE_PARTITIONS = (
     "cached metadata has changed",
     "topics have new partitions",
     "partitions on topics another member is consuming have changed",
     "partitions were added to a subscribed topic",
 )
-"""As the Java client, franz-go (twice) and Sarama word it."""
+# A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator).
 _ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current subscription")
-"""A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator)."""
 
 
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
