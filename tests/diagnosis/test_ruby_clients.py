@@ -60,3 +60,22 @@ def test_as_json_it_says_the_same(tmp_path: Path, tag: str) -> None:
 def test_a_log_that_begins_with_the_tag_of_a_consumer_is_no_list_in_json(tmp_path: Path) -> None:
     (incident,) = incidents(tmp_path, "[[payments] {}:] Error sending heartbeat: Kafka::UnknownMemberId")
     assert incident.group == "payments"
+
+
+def test_a_consumer_whose_joingroup_times_out_again_and_again_does_not_get_into_its_group(tmp_path: Path) -> None:
+    """ruby-kafka waits for JoinGroup no longer than for any request; the group may rebalance for longer."""
+    attempts = [
+        line
+        for second in (1, 7, 13, 19)
+        for line in (
+            said(second, "ERROR", "[[payments] {}:] [join_group] Timed out while waiting for response 2"),
+            said(
+                second, "ERROR", "[[payments] {}:] Connection error while trying to join group `payments`; retrying..."
+            ),
+        )
+    ]
+    (incident,) = incidents(tmp_path, *attempts)
+    cause = incident.root_causes[0]
+    assert (cause.cause, incident.severity) == ("unexplained", "warning")
+    assert "asked to join 4 times" in cause.narrative
+    assert "JoinGroup failed 4 times (REQUEST_TIMED_OUT)" in cause.narrative

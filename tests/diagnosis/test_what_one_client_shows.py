@@ -79,6 +79,17 @@ def test_a_broker_that_denies_to_be_the_coordinator_does_not_say_where_the_group
     assert "without a rebalance" not in told(incident)
 
 
+def test_sarama_that_finds_another_coordinator_after_it_was_denied_shows_that_the_group_moved(tmp_path: Path) -> None:
+    found = "client/coordinator coordinator for consumergroup payments is #{0} (b{0}.example.net:9092)"
+    denied = "kafka server: Request was for a consumer group that is not coordinated by this broker."
+    later = SARAMA.replace("01:10", "01:20")
+    incident = the_incident(
+        tmp_path, SARAMA.format(0, found.format(2)), later.format(0, denied), later.format(1, found.format(3))
+    )
+    (cause,) = [c for c in incident.root_causes if c.cause == "coordinator-failover"]
+    assert [culprit.name for culprit in cause.culprits] == ["broker-2"]
+
+
 @pytest.mark.parametrize(
     ("said", "error", "cause"),
     [

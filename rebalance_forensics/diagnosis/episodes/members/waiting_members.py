@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.replay.lost_membership import session_is_over
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
+from rebalance_forensics.timeline.windows import TICK_MS
 
 # Only a member with an assignment logs these.
 _ASSIGNED = (
@@ -70,8 +72,13 @@ def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
         if not participant.has_log or _was_assigned(timeline, participant) or _had_a_session(timeline, participant):
             continue
         found = _waiting(timeline, participant)
-        if found is not None and found.end - found.begin > patience:
+        if found is not None and (found.end - found.begin > patience or _timed_out_repeatedly(found)):
             yield found
+
+
+def _timed_out_repeatedly(waiting: Waiting) -> bool:
+    # Each time-out lasted as long as a request may take by the client's own settings, however short they are.
+    return sum(e.error == "REQUEST_TIMED_OUT" for e in waiting.refused) >= _PICKED_ATTEMPTS
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
@@ -81,7 +88,10 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
         return None
     begin = time_of(asked[0])
     end = time_of(asked[-1]) if picked else _log_end(timeline, participant, begin)
-    refused = (e for e in asked if isinstance(e, JoinFailed | SyncFailed) and e.error != "MEMBER_ID_REQUIRED")
+    refused = [e for e in asked if isinstance(e, JoinFailed | SyncFailed) and e.error != "MEMBER_ID_REQUIRED"]
+    # ruby-kafka logs a request that timed out as a connection error, too.
+    repeated = {id(e) for before, e in pairwise(refused) if not e.error and time_of(e) - time_of(before) <= TICK_MS}
+    refused = [e for e in refused if id(e) not in repeated]
     return Waiting(
         participant=participant,
         begin=begin,
