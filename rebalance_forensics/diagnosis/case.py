@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.engine.incidents import (
 )
 from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
-from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances
+from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
@@ -124,9 +124,10 @@ def _incidents(
     causes = all_causes()
     extents = [Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in by_draft.items()]
     unread, absences = shared_out(timeline, extents), members_shared_out(timeline, extents)
+    shared = rebalances_shared(timeline, drafts, outcome.explains, assigned)
     for draft, rebalances in by_draft.items():
-        left = unread.get(draft, ())
-        yield incident_of(timeline, causes, outcome, draft, rebalances, left, absences.get(draft, ())), left
+        left, also = unread.get(draft, ()), shared.get(draft, ())
+        yield incident_of(timeline, causes, outcome, draft, rebalances, left, absences.get(draft, ()), also), left
 
 
 def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[IncidentAndUnread]) -> Iterator[UnreadSpan]:

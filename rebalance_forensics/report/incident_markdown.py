@@ -24,6 +24,7 @@ from rebalance_forensics.report.wording import (
     step,
 )
 from rebalance_forensics.timeline.model import Evidence
+from rebalance_forensics.timeline.text_limit import without_middle
 
 LINE_CHARACTERS = 1_000
 LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)
@@ -101,7 +102,14 @@ def _quoted(line: Evidence) -> Iterator[str]:
     longest = max((len(run) for run in re.findall("`+", line.text)), default=0)
     fence = "`" * max(3, longest + 1)
     when = f" {time_of_day(line.timestamp)}" if is_timed(line.timestamp) else ""
-    yield from (f"`{code(place(line))}`{when}", "", f"{fence}text", *lines_of(line.text, LINE_CHARACTERS), fence, "")
+    yield from (
+        f"`{code(place(line))}`{when}",
+        "",
+        f"{fence}text",
+        *lines_of(without_middle(line.text, LINE_CHARACTERS), LINE_CHARACTERS),
+        fence,
+        "",
+    )
 
 
 def safe(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import shortened
+from rebalance_forensics.timeline.text_limit import without_middle
 
 LONGEST_TEXT = 2_000
 
@@ -17,5 +17,5 @@ def evidence_of(event: Event) -> Evidence:
         line=origin.line,
         byte_offset=origin.byte_offset,
         timestamp=event.at,
-        text=text if len(text) <= LONGEST_TEXT else shortened(text, LONGEST_TEXT),
+        text=without_middle(text, LONGEST_TEXT),
     )

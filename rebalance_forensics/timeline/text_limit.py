@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _CUT = re.compile(r" … \(\+(\d{1,18}) characters?\)\Z")
+_CUT_WITHIN = re.compile(r" … \(\+(\d{1,18}) characters?\) … ")
 _LONGEST_MARK = 40
 # To say that so many characters are missing would take as many.
 _NOT_WORTH_IT = 20
@@ -20,3 +21,20 @@ def shortened(text: str, limit: int) -> str:
         return text
     missing += len(whole) - limit
     return f"{whole[:limit].rstrip()} … (+{missing} character{'' if missing == 1 else 's'})"
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Cut the first line of a text to `limit` characters between its head and its end, which says why.
+
+    A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
+    them. Where the first line fits, the text is cut as others are.
+    """
+    line = text.partition("\n")[0]
+    if len(line) <= limit:
+        return shortened(text, limit)
+    room = limit - _LONGEST_MARK
+    head, end = room // 3, len(line) - (room - room // 3)
+    cut = line[head:end]
+    missing = len(text) - len(line) + len(cut)
+    missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(cut))
+    return f"{line[:head].rstrip()} … (+{missing} characters) … {line[end:].lstrip()}"

@@ -4,6 +4,7 @@ import pytest
 
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
 from tests.kafka_words import Release
 from tests.story import Side, Story, ms
 
@@ -202,3 +203,16 @@ def test_without_the_coordinator_a_new_process_after_no_closing_lines_may_be_a_c
     assert crash.cause == "process-crash"
     assert (crash.confidence >= 0.9) is surely
     assert (crash.confidence < 0.6) is not surely
+
+
+def test_a_rebalance_that_a_poll_timeout_began_is_a_cost_of_the_crash_whose_member_it_removed() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2", "c-3", "c-4")
+    slow, dead = story.id_of("c-4"), story.id_of("c-3")
+    story.client("c-4", "01:10:00.000", EXPIRED, level="WARN")
+    story.client("c-4", "01:10:00.001", LEAVING.format(slow, SHORT))
+    story.broker("01:10:00.010", story.words.left(slow, SHORT))
+    story.broker("01:10:00.011", story.words.preparing(1, story.words.leaving(slow, SHORT)))
+    story.says("01:10:00.200", f"Member {dead} in group payments has failed, removing it from the group")
+    story.rebalanced("01:10:00.300", story.words.leaving(slow, SHORT), ["c-1", "c-2"]).goes_on("01:15:00.000")
+    costs = {i.root_causes[0].cause: i.impact.rebalances for i in story.incidents()}
+    assert costs == {"slow-processing": 1, "process-crash": 1}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.timeline.text_limit import shortened
+from rebalance_forensics.timeline.text_limit import shortened, without_middle
 
 
 def test_a_text_within_the_limit_stays_as_it_is() -> None:
@@ -25,3 +27,24 @@ def test_what_is_cut_twice_counts_what_is_missing_of_the_whole(length: int, firs
     text = shortened(shortened("a" * length, max(first, second)), min(first, second))
     kept, _, missing = text.partition(" … (+")
     assert len(kept) + int(missing.partition(" ")[0] or 0) == length
+
+
+@given(
+    st.integers(150, 9_000),
+    st.integers(120, 3_000),
+    st.integers(120, 3_000),
+    st.sampled_from(("", "\n\tat a.B.run(B.java:7)")),
+)
+def test_a_line_keeps_the_reason_at_its_end_however_long_and_however_often_it_is_cut(
+    length: int, first: int, second: int, trace: str
+) -> None:
+    reason = "(reason: the consumer is being closed)"
+    line = f"[2026-11-20 10:15:30,123] INFO Preparing {'a' * length} {reason}"
+    text = line + trace
+    cut = without_middle(without_middle(text, max(first, second)), min(first, second))
+    assert cut.startswith("[2026-11-20 10:15:30,123")
+    if len(line) > min(first, second):
+        assert cut.endswith(reason)
+        assert len(cut) <= min(first, second)
+        head, missing, end = re.split(r" … \(\+(\d+) characters\) … ", cut)
+        assert len(head) + int(missing) + len(end) in range(len(text) - 4, len(text) + 1)

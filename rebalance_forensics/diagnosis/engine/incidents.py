@@ -161,10 +161,12 @@ def incident_of(
     assigned: Sequence[tuple[Rebalance, str]],
     unread: Sequence[UnreadSpan],
     absent_members: Sequence[MemberSpan],
+    shared: Sequence[Rebalance] = (),
 ) -> Incident:
     """The incident of one draft; `assigned` are its rebalances with their triggers, `unread` what it left unread.
 
-    `absent_members` are the spans of absent members that coordinators' logs show.
+    `absent_members` are the spans of absent members that coordinators' logs show. `shared` are rebalances of other
+    incidents that removed its members as well.
     """
     hypotheses = [w.hypothesis for w in draft.findings]
     started, ended = draft.started_at, ended_at(draft, assigned)
@@ -181,6 +183,7 @@ def incident_of(
         followups.add("connect-delayed")
     first = draft.findings[0]
     impact = impact_of(timeline, started, ended, rebalances, unread, absent_members)
+    impact = replace(impact, rebalances=impact.rebalances + len(shared)) if shared else impact
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,

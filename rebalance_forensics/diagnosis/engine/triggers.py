@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
+from rebalance_forensics.timeline.facts import Departure, Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import quiet_ms
@@ -19,16 +20,10 @@ Assigned = dict[str, tuple[Draft, str]]
 def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:
     """Assign each rebalance to the draft that explains it or that it follows up on."""
     of_finding = {f: d for d in drafts for f in d.findings}
-    unordered: list[Fact] = [
-        *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
-    ]  # fmt: skip
-    facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
     explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
     found: Assigned = {}
-    since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
     last: Draft | None = None
-    for rebalance in timeline.rebalances:
-        own = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+    for rebalance, own in _with_facts(timeline, explained):
         claimed = explained.get(rebalance.id)
         finding = claimed or next((explained[f.id] for f in own), None)
         if claimed is not None and rebalance.id in explains[claimed]:
@@ -41,8 +36,37 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
             found[rebalance.id] = (last, finding.cause)
         elif rebalance.events and not rebalance.followup:
             last = None  # nothing explains it, nor what follows up on it
-        since = max(since, rebalance.stabilized_at or rebalance.ended_at())
     return found
+
+
+def rebalances_shared(
+    timeline: Timeline, drafts: Sequence[Draft], explained: Mapping[str, Weighed], assigned: Assigned
+) -> Mapping[Draft, Sequence[Rebalance]]:
+    """Of each draft the rebalances of another that removed a member whose departure this one explains.
+
+    A coordinator removes everybody who is missing in one rebalance; it belongs to one incident and is a cost of each.
+    """
+    of_finding = {f: d for d in drafts for f in d.findings}
+    found: dict[Draft, list[Rebalance]] = defaultdict(list)
+    for rebalance, own in _with_facts(timeline, explained):
+        owner, _ = assigned.get(rebalance.id, (None, ""))
+        removing = {of_finding[explained[fact.id]]: None for fact in own if isinstance(fact, Departure)}
+        for draft in removing:
+            if owner is not None and draft is not owner:
+                found[draft].append(rebalance)
+    return found
+
+
+def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterator[tuple[Rebalance, Sequence[Fact]]]:
+    """Each rebalance with the explained facts that may have begun it."""
+    unordered: list[Fact] = [
+        *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
+    ]  # fmt: skip
+    facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
+    since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
+    for rebalance in timeline.rebalances:
+        yield rebalance, _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+        since = max(since, rebalance.stabilized_at or rebalance.ended_at())
 
 
 def _begins_something(

@@ -23,6 +23,7 @@ from rebalance_forensics.timeline.model import (
     Pause,
     UnreadSpan,
 )
+from rebalance_forensics.timeline.text_limit import without_middle
 from rebalance_forensics.timeline.windows import SHORTEST_UNREAD_MS
 
 
@@ -154,7 +155,7 @@ def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ..
         EventRow(
             mark=mark,
             who=tuple(dict.fromkeys(lanes[mark])),
-            text=" ".join(lines_of(mark.evidence.text, TEXT_CHARACTERS)),
+            text=" ".join(lines_of(without_middle(mark.evidence.text, TEXT_CHARACTERS), TEXT_CHARACTERS)),
         )
         for mark in sorted(kept, key=lambda mark: (mark.at, mark.evidence.path, mark.evidence.byte_offset))
     )

@@ -34,7 +34,7 @@ from rebalance_forensics.report.wording import (
     thousands,
 )
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import shortened
+from rebalance_forensics.timeline.text_limit import shortened, without_middle
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
@@ -178,7 +178,7 @@ def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
         yield indented("no line of these logs shows it")
     for line in shown:
         yield indented(text_block(place(line), "cyan"))
-        yield from (indented(part, 4) for part in lines_of(line.text, limit))
+        yield from (indented(part, 4) for part in lines_of(without_middle(line.text, limit), limit))
     left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
     if left_out:
         hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""

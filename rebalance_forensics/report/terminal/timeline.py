@@ -143,9 +143,9 @@ class _Layout(Struct, frozen=True, kw_only=True):
                     f"and {len(everybody) - len(shown):,} more of {len(everybody):,} members, {came:,} of them new",
                 )
         left = generation.left if self.unfolded else generation.left[:MEMBERS_SHOWN]
-        yield from (("-", f"{self.short.get(member, member)} left") for member in left)
+        yield from (("-", f"{self.short.get(member, member)} is no longer a member") for member in left)
         if len(left) < len(generation.left):
-            yield "-", f"{len(generation.left) - len(left):,} more left"
+            yield "-", f"{len(generation.left) - len(left):,} more are no longer members"
 
     def _described(self, generation: Generation, member: Member) -> str:
         words = [short_name(member, self.short)]
