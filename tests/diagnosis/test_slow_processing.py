@@ -6,7 +6,7 @@ from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.epochs import three_members
 from tests.kafka_words import Release, generation_of
-from tests.story import Side, Story
+from tests.story import Side, Story, clock
 
 EXPIRED = (
     "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
@@ -231,3 +231,17 @@ def test_a_static_member_that_does_not_poll_costs_the_rebalance_that_evicts_it_a
     restarted, slow = story.incidents()
     assert (restarted.root_causes[0].cause, restarted.generations) == ("static-member-restart", ())
     assert (slow.root_causes[0].cause, slow.generations) == ("slow-processing", (2,))
+
+
+def test_a_member_id_that_is_used_again_hours_later_is_of_another_absence() -> None:
+    story = slow_member((3, 9))
+    story.lives["c-3"] = 1
+    old = story.id_of("c-3")
+    story.holds.pop("c-3")
+    story.rebalanced("05:00:00.000", story.words.adding(old), ["c-1", "c-2", "c-3"])
+    story.client("c-3", "05:01:00.000", EXPIRED, level="WARN")
+    story.client("c-3", "05:01:00.001", LEAVING.format(old, SHORT))
+    story.broker("05:01:00.010", story.words.left(old, SHORT))
+    story.rebalanced("05:01:00.011", story.words.leaving(old, SHORT), ["c-1", "c-2"])
+    slow = [i for i in story.incidents() if i.root_causes[0].cause == "slow-processing"]
+    assert [(i.occurrences, clock(i.started_at)[:5]) for i in slow] == [(1, "01:10"), (1, "05:01")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -26,7 +27,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalan
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import session_timeout_ms, together_ms
+from rebalance_forensics.timeline.timeouts import quiet_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS, TICK_MS
 
 T = TypeVar("T")
@@ -189,11 +190,19 @@ def _return_of(
     begin = min(d.at for d in group)
     arrivals = timeline.arrivals.of(participant)
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
-    late = [a for a in came if a.at >= departed_at.get(a.member, a.at)]
+    late = _until_all_are_back(timeline, [a for a in came if a.at >= departed_at.get(a.member, a.at)], len(group))
     early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
     early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= departed_at.get(a.member, a.at)]
     early = [a for a in early if (a.start is None or a.start.at > joined) and not _same_life(a, group)]
     return early + late
+
+
+def _until_all_are_back(timeline: Timeline, came: Sequence[Arrival], missing: int) -> Sequence[Arrival]:
+    """The arrivals that end an absence: once all are back and the group was quiet, a further one is of another life."""
+    for number, (former, arrival) in enumerate(pairwise(came), 1):
+        if number >= missing and arrival.at - former.at > quiet_ms(timeline):
+            return came[:number]
+    return came
 
 
 def _end_of_threads(
