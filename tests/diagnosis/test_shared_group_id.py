@@ -113,3 +113,13 @@ def test_who_takes_the_places_of_all_others_is_their_next_release() -> None:
         inside.remove(client)
         closes(story, client, f"01:{minute}:00.000", inside)
     assert "shared-group-id" not in story.causes()
+
+
+@pytest.mark.parametrize(("its_cluster", "least", "most"), [("A", 0.75, 1.0), ("B", 0.0, 0.6)])
+def test_what_members_of_another_cluster_read_says_nothing_of_a_group_of_the_same_name(
+    its_cluster: str, least: float, most: float
+) -> None:
+    story = intruded("invoices")
+    for client, cluster in (("pay-1", "A"), ("pay-2", "A"), ("export-1", its_cluster)):
+        story.client(client, "01:10:09.000", f"Cluster ID: {cluster}")
+    assert least <= story.the_incident().root_causes[0].confidence <= most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Subject, Unobservable, subject_key
+from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NOTHING_STATED: Mapping[Sign, Answer] = MappingProxyType({})
@@ -25,7 +27,10 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     answers: tuple[tuple[Row, Answer], ...]
     odds: int
     lacks_decision: bool = False
-    """True if its lines are an excerpt and none decides: lines that were left out may contradict them."""
+    """True if its lines are an excerpt and none decides: lines that were left out may contradict them.
+
+    Also true if some of them were logged in another cluster than the others.
+    """
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 
@@ -50,9 +55,33 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
         subject=subject,
         answers=answers,
         odds=odds,
-        lacks_decision=timeline.coverage.is_excerpt and not is_decided,
+        lacks_decision=(timeline.coverage.is_excerpt and not is_decided) or spans_clusters(timeline, hypothesis),
         contradiction=against,
     )
+
+
+def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
+    """Whether it blames members by what was logged in another cluster: groups of one name are two groups there."""
+    clusters = timeline.cached(clusters_of_logs)
+    if len({*clusters.values()}) <= 1:
+        return False
+    files = {event.origin.path for event in (*hypothesis.because, *hypothesis.circumstances)}
+    files |= {file for participant in hypothesis.participants for file in participant.files}
+    return len({clusters[file] for file in files if file in clusters}) > 1
+
+
+def clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
+    """The cluster of each log: its client is connected to it ("Cluster ID: …"), or its broker names such a client."""
+    reports = timeline.of(ClusterReported)
+    found = {event.origin.path: event.cluster_id for event in reports if event.group == timeline.group}
+    if len({*found.values()}) <= 1:
+        return found
+    named: dict[str, Counter[str]] = defaultdict(Counter)
+    for event in timeline.own:
+        participant = timeline.participants.of_member(getattr(event, "member", None) or "")
+        if event.speaker.role == "broker" and participant is not None:
+            named[event.origin.path].update(found[file] for file in participant.files if file in found)
+    return found | {path: clusters.most_common(1)[0][0] for path, clusters in named.items() if clusters}
 
 
 def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:

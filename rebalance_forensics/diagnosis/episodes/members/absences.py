@@ -194,7 +194,7 @@ def _return_of(
     early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
     early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= departed_at.get(a.member, a.at)]
     early = [a for a in early if (a.start is None or a.start.at > joined) and not _same_life(a, group)]
-    return early + late
+    return [*early, *late]
 
 
 def _until_all_are_back(timeline: Timeline, came: Sequence[Arrival], missing: int) -> Sequence[Arrival]:
