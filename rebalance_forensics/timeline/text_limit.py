@@ -30,7 +30,7 @@ def without_middle(text: str, limit: int) -> str:
     them. Where the first line fits, the text is cut as others are.
     """
     line = text.partition("\n")[0]
-    if len(line) <= limit:
+    if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
         return shortened(text, limit)
     room = limit - _LONGEST_MARK
     head, end = room // 3, len(line) - (room - room // 3)
