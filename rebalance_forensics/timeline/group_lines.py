@@ -29,8 +29,8 @@ _ANSWERS = {
     "FencedInstanceId": "FENCED_INSTANCE_ID",
 }
 _ANSWER = re.compile("|".join(_ANSWERS))
-NO_GENERATION = -1
-"""Kafka's Generation.NO_GENERATION: the generation id of a client that is no member."""
+# Kafka's Generation.NO_GENERATION: the generation id of a client that is no member.
+_NO_GENERATION = -1
 
 
 class GroupLines(Struct, frozen=True):
@@ -43,20 +43,20 @@ class GroupLines(Struct, frozen=True):
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
     """The lines of a group, each once and with the role that its log shows: broker, client, worker."""
-    unique = _with_answers(_without_failed_joins(_without_mentions(distinct(own))))
-    tied = ungrouped.of_ungrouped_clients(group, unique)
-    unique = distinct([*unique, *tied]) if tied else unique
-    unknown = [event for event in unique if event.speaker.role == "unknown"]
-    members = with_roles(unique, ungrouped.in_logs_of(unknown))
+    lines = _with_answers(_without_failed_joins(_without_mentions(distinct(own))))
+    tied = ungrouped.of_ungrouped_clients(group, lines)
+    lines = distinct([*lines, *tied]) if tied else lines
+    unknown = [event for event in lines if event.speaker.role == "unknown"]
+    own_lines = with_roles(lines, ungrouped.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    near = [event for event in ungrouped.near(group, unique) if event.origin not in taken]
-    sessions = with_sessions(group, members, near)
+    near = [event for event in ungrouped.near(group, lines) if event.origin not in taken]
+    sessions = with_sessions(group, own_lines, near)
     if sessions:
-        members = distinct([*members, *sessions])
+        own_lines = distinct([*own_lines, *sessions])
         taken = {event.origin for event in sessions}
         near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
-    nearby = with_roles(_with_answers(near), unique)
-    return GroupLines(group, tuple(members), tuple(nearby))
+    nearby = with_roles(_with_answers(near), lines)
+    return GroupLines(group, tuple(own_lines), tuple(nearby))
 
 
 def attributed(lines: GroupLines) -> tuple[Event, ...]:
@@ -76,7 +76,7 @@ def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
 
 
 def _lacks_generation(event: Event) -> bool:
-    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= NO_GENERATION
+    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= _NO_GENERATION
 
 
 def _reset(event: Event) -> GenerationReset:

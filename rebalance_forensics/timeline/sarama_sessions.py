@@ -54,14 +54,14 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
             logs[place_of(event)].append(event)
     if not logs:
         return []
-    with_sessions_logged: set[Place] = set()
+    places_with_sessions: set[Place] = set()
     for event in near:
         if (place := place_of(event)) in logs and isinstance(event, _SESSION_EVENTS):
             logs[place].append(event)
             if _ends_a_session(event) or isinstance(event, ClientStarted):
-                with_sessions_logged.add(place)
+                places_with_sessions.add(place)
     lines = [
-        sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(with_sessions_logged, key=str)
+        sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(places_with_sessions, key=str)
     ]
     sessions = [session for log in lines for session in _sessions(log)]
     return [
