@@ -219,6 +219,15 @@ def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | No
     return timeline.cached(_shown).rebalance.get(participant)
 
 
+def is_implausible(exceeded_ms: int | None) -> bool:
+    """A poll timeout exceeded by more than any timeout: a host that was suspended, or a timer that is wrong.
+
+    librdkafka checks its timer twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb), so a slow loop exceeds it
+    by half a second.
+    """
+    return exceeded_ms is not None and exceeded_ms >= HOUR_MS
+
+
 def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
     shown = timeline.cached(_shown)

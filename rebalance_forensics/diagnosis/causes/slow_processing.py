@@ -22,7 +22,13 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign
 from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
-from rebalance_forensics.diagnosis.signs.poll_timeouts import BY_TURNS, OUT_OF_REACH, SAME_PROCESS, shown_by
+from rebalance_forensics.diagnosis.signs.poll_timeouts import (
+    BY_TURNS,
+    IMPLAUSIBLE,
+    OUT_OF_REACH,
+    SAME_PROCESS,
+    shown_by,
+)
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
 from rebalance_forensics.diagnosis.wording.narratives import did_not_poll, left_unclosed
 from rebalance_forensics.timeline.facts import Arrival
@@ -52,6 +58,7 @@ CAUSE = Cause(
     prior=-WEAK,
     signs=(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
+        speaks_for(IMPLAUSIBLE, STRONG),
         speaks_for(SAME_PROCESS, STRONG + WEAK),
         speaks_for(BY_TURNS, STRONG),
         speaks_against(OUT_OF_REACH, STRONG + WEAK),

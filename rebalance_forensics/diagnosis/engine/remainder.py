@@ -235,7 +235,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             continue
         culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
         stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)
-        lost = "gave up its coordinator" if stayed else "lost its session"
+        lost = "gave up its coordinator" if stayed else "counted its session as expired"
         unknown = (
             "and it stayed in the group."
             if stayed

@@ -21,7 +21,7 @@ from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTim
 from rebalance_forensics.timeline.clients import logs_poll_timeout, shared_loop_lines
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
@@ -32,6 +32,8 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     """A line of either side says that the member did not call poll() in time."""
     expiries = [e for a in subject.absences for d in a.departures if d.why == "poll-timeout" for e in d.events]
+    if expiries and all(isinstance(e, PollTimeoutExpired) and is_implausible(e.exceeded_ms) for e in expiries):
+        return Unobservable()
     if expiries:
         return Present(tuple(sorted(expiries, key=lambda e: not isinstance(e, PollTimeoutExpired))))
     if unasked := all_given_up_unasked(timeline, subject.absences):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import shown_by_commits_alone
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import between_records_lines, shared_loop_lines
@@ -17,6 +18,8 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
     # Without a heartbeat thread a slow handler and a pause look the same.
     if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return Unobservable()  # a handler that never ends and a process that died look the same, too
+    if all(map(shown_by_commits_alone, subject.absences)):
+        return Unobservable()  # a refused commit shows that it was running, not that its heartbeats were missing
     lines = shared_loop_lines(timeline, [a.participant for a in subject.absences])
     return Present(lines) if lines else Unobservable()
 

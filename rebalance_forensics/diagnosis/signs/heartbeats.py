@@ -34,7 +34,7 @@ from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
@@ -138,9 +138,9 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
     losses = [
         e
         for a in subject.absences
-        if a.start is None
         for e in a.departure_lines
-        if isinstance(e, CoordinatorLost | HeartbeatFailed) or was_refused(e) or _unknown_at_join(e)
+        if a.start is None or time_of(e) < a.start.at
+        if isinstance(e, CoordinatorLost | HeartbeatFailed | OwnershipGivenUp) or was_refused(e) or _unknown_at_join(e)
     ]
     own = tuple([e for e in losses if timeline.participants.of_speaker(e) in subject.participants])
     return Present(own[:OWN_LINES]) if own else Unobservable()

@@ -17,9 +17,17 @@ OUT_OF_REACH = stated(
     present="a broker was out of reach when this one member stopped polling, which may be chance",
 )
 
+IMPLAUSIBLE = stated(
+    "poll-timeout-implausible",
+    present="its poll timeout expired, and by more than any poll loop takes: a stalled loop, a suspended host or a bug "
+    "of the client's timer",
+)
+
 HOW: Mapping[str, Sign] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}
 
 
 def shown_by(slow: PollTimeouts) -> dict[Sign, Answer]:
     """How they came back; where a line names the poll timeout, or nothing shows it, other signs answer."""
+    if slow.implausible_ms is not None:
+        return {IMPLAUSIBLE: Present(slow.lines)}
     return {HOW[slow.shown]: Present(slow.lines)} if slow.shown in HOW else {}

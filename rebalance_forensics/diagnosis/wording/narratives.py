@@ -88,6 +88,12 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | N
     limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
     away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
     match slow.shown:
+        case "poll-timeout" if slow.implausible_ms is not None:
+            return (
+                f"{who} left the group because {limit} had passed, according to its client, by another "
+                f"{seconds(slow.implausible_ms)}. That figure is implausible for a poll loop: the loop stalled, the "
+                f"host was suspended, or the client's timer is wrong{away}."
+            )
         case "poll-timeout":
             lost = f", while broker-{waited.broker} was out of reach," if waited is not None else ""
             return f"{who} did not call poll() for {limit}{lost} and left the group{away}."

@@ -154,9 +154,16 @@ class ParticipantDrafts:
         """
         speaker, place = event.speaker, place_name(event)
         nobody = event.group is None or speaker.role == "broker" or speaker.client_id is not None
-        if self.kind != "consumer" or nobody or self._by_place.get(place):
+        if self.kind != "consumer" or nobody:
             return
-        participant = self._add(("log", place), "client", place.rpartition("/")[2], place)
+        member = own_member_id(event)
+        if known := self._by_place.get(place):
+            if member and known == [self._by_key.get(("log", place))]:
+                self._add_member_id(known[0], member)
+            return
+        participant = self._add(("log", place), "client", member or place.rpartition("/")[2], place)
+        if member:
+            self._add_member_id(participant, member)
         participant.has_log = True
         participant.files.add(speaker.file)
         if speaker.host:

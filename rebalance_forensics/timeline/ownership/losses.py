@@ -16,7 +16,12 @@ from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.readings import Loss, Owner
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import (
+    heartbeat_interval_ms,
+    is_implausible,
+    shown_poll_ms,
+    shown_session_ms,
+)
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
@@ -97,7 +102,9 @@ class LossEstimator(Struct, frozen=True):
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         # Some releases log, then or at the next poll(), by how much the timer was exceeded.
         expiries = [
-            time_of(e) - e.exceeded_ms for e in departure.events if isinstance(e, PollTimeoutExpired) and e.exceeded_ms
+            time_of(e) - e.exceeded_ms
+            for e in departure.events
+            if isinstance(e, PollTimeoutExpired) and e.exceeded_ms and not is_implausible(e.exceeded_ms)
         ]
         since = min([missed_at, *expiries]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import MemberLoaded
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import (
@@ -17,7 +14,6 @@ from rebalance_forensics.events.rebalances import (
     JoinRequested,
     SyncFailed,
 )
-from rebalance_forensics.timeline.replay.drafts import DepartureDraft
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 # The exception's message says that the group has already rebalanced and reassigned the partitions.
@@ -52,29 +48,12 @@ def was_a_member(event: Event) -> bool:
 
 
 def session_is_over(event: Event) -> bool:
-    """True where a client got no answer from its coordinator for a whole session.
+    """True where the client gave up its membership because nothing came from its coordinator for a whole session.
 
-    librdkafka then gives up its assignment and rejoins (SESSTMOUT); kafka-python and aiokafka look for the coordinator
-    again. Java's clients log what became of their membership.
+    librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look for the
+    coordinator again and keep their member id: its answer says whether they are still members.
     """
-    if not isinstance(event, CoordinatorLost) or event.speaker.role != "other":
-        return False
-    return event.for_ms is not None or (event.cause or "").startswith("session timed out")
-
-
-def is_refuted(departure: DepartureDraft, shown: Event) -> bool:
-    """True where a departure was only inferred and `shown`, a line with the member in the group, disproves it."""
-    return departure.why == "vanished" or (isinstance(shown, MemberLoaded) and _counted_itself_out(departure.events))
-
-
-def _counted_itself_out(events: Sequence[Event]) -> bool:
-    """True where only the client's own session timer shows the departure."""
-    # kafka-python and aiokafka keep their assignment and their member id meanwhile, and remain members if the
-    # coordinator that loads the group starts their session anew (GroupMetadataManager.loadGroup); librdkafka gives its
-    # id up.
-    return bool(events) and all(
-        session_is_over(event) and isinstance(event, CoordinatorLost) and event.for_ms is None for event in events
-    )
+    return isinstance(event, CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
 
 
 def was_refused(event: Event) -> bool:

@@ -26,7 +26,6 @@ from rebalance_forensics.timeline.replay.headcount import Headcount
 from rebalance_forensics.timeline.replay.leave_reasons import reason_text
 from rebalance_forensics.timeline.replay.lost_membership import (
     is_rebalance_notice,
-    is_refuted,
     lacks_member_id,
     was_a_member,
     was_refused,
@@ -124,11 +123,9 @@ class MembershipTable:
             self._supersede(participant, member)
             self.live[member] = participant
             departure = self._gone.get(member)
-            if departure is not None and departure.returned is None and is_refuted(departure, event):
+            if departure is not None and departure.returned is None and not _has_left(departure):
                 del self.departures[departure]
                 del self._gone[member]
-                if departure.why != "vanished" and self._last_departure.get(participant) is departure:
-                    del self._last_departure[participant]
         self._seen.add(participant)
         self._empty = False
 
@@ -425,11 +422,12 @@ class LoadedMembers:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []
-        return [e for e in loaded if _generation(e) in (newest, -1) and not _has_left(departures.get(e.member), e)]
+        return [e for e in loaded if _generation(e) in (newest, -1) and not _has_left(departures.get(e.member))]
 
 
-def _has_left(departure: DepartureDraft | None, loaded: MemberLoaded) -> bool:
-    return departure is not None and not is_refuted(departure, loaded)
+def _has_left(departure: DepartureDraft | None) -> bool:
+    """A departure that was only concluded from an absence is refuted by a line that shows the member in the group."""
+    return departure is not None and departure.why != "vanished"
 
 
 def _generation(event: MemberLoaded) -> int:

@@ -59,7 +59,7 @@ from rebalance_forensics.timeline.replay.lost_membership import session_is_over,
 from rebalance_forensics.timeline.replay.membership import MembershipTable
 from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
 from rebalance_forensics.timeline.replay.partition_takeovers import LEAVE_GROUP_STATIC_EPOCH
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
 
 FIRST_GENERATION = 1
 """A new group is in generation 0 (ClassicGroup); an empty group that is still known keeps its number."""
@@ -435,7 +435,17 @@ class MembershipReplay(MembershipTable):
             last = self._last_departure.get(participant)
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < PROCESS_START_MS:
                 self._add(last, event, why)
-            elif participant not in self._seen:
+            elif participant not in self._seen or _was_in_again(last, event):
                 self._depart_unlogged(participant, None, event, why)
             return
         self._departed(known, event, why)
+
+
+def _was_in_again(last: DepartureDraft | None, event: Event) -> bool:
+    """Whether a client that knew it had been expelled must have rejoined unseen: only a member leaves.
+
+    A client that the coordinator evicted without its knowledge may run into its poll timeout any time later.
+    """
+    if last is None or last.why != "expelled" or last.returned is not None:
+        return False
+    return (event.at or 0) - last.at > QUIET_MS

@@ -7,6 +7,7 @@ from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
 from rebalance_forensics.timeline.event_index import time_of
@@ -67,6 +68,11 @@ def _all_static(timeline: Timeline, at: int) -> bool:
 def _counted(timeline: Timeline) -> TimeIndex[AssignmentReceived]:
     assignments = timeline.of(AssignmentReceived)
     return TimeIndex((e for e in assignments if e.member_count and e.static_count is not None), time_of)
+
+
+def shown_by_commits_alone(absence: Absence) -> bool:
+    """Nothing but refused commits shows that it was no longer a member: they do not show whether it was silent."""
+    return bool(absence.departure_lines) and all(isinstance(e, OffsetCommitFailed) for e in absence.departure_lines)
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, members_counted
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_by_commits_alone
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import unreachable_before
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import shown_poll_ms
+from rebalance_forensics.timeline.timeouts import is_implausible, shown_poll_ms
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
 # Two members that leave and return while a third dies may as well have been slow.
@@ -53,6 +53,14 @@ class PollTimeouts(Struct, frozen=True):
         return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
 
     @property
+    def implausible_ms(self) -> int | None:
+        """By how much the poll timeout was exceeded as its only line says, where no poll loop can take that long."""
+        overruns = [
+            e.exceeded_ms for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired)
+        ]
+        return max(filter(None, overruns)) if overruns and all(map(is_implausible, overruns)) else None
+
+    @property
     def away_ms(self) -> int:
         """The longest absence until the return; 0 where no member came back."""
         return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
@@ -79,7 +87,7 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
 
 
 def _silenced(timeline: Timeline, absence: Absence) -> Shown:
-    if shared_loop_lines(timeline, [absence.participant]):
+    if shared_loop_lines(timeline, [absence.participant]) and not shown_by_commits_alone(absence):
         return "blocked"
     return "too-late" if lacks_poll_timer(timeline, absence.participant) else "silent"
 

@@ -25,7 +25,6 @@ from rebalance_forensics.events.streams import TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.replay.lost_membership import session_is_over
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 from rebalance_forensics.timeline.windows import TICK_MS
 
@@ -129,7 +128,7 @@ def _next(times: Iterable[int], after: int, last: int) -> int:
 
 def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
     """True if it lost a session, which only a member has."""
-    return any(map(session_is_over, timeline.events_from(participant, CoordinatorLost)))
+    return any(_SESSION_TIMED_OUT in (e.cause or "") for e in timeline.events_from(participant, CoordinatorLost))
 
 
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
