@@ -57,7 +57,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
         return _POLL_MORE_OFTEN
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return _WITHOUT_POLL_TIMEOUT[slow.shown]
-    spend_less = _how_to_poll_sooner(timeline, slow)
+    spend_less = _remedy_for_slow_polls(timeline, slow)
     limit = slow.limit_ms
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
@@ -109,7 +109,7 @@ _HANDLE_FEWER_MESSAGES = _Remedy(
 )
 
 
-def _how_to_poll_sooner(timeline: Timeline, slow: PollTimeouts) -> _Remedy:
+def _remedy_for_slow_polls(timeline: Timeline, slow: PollTimeouts) -> _Remedy:
     if timeline.kind == "streams":
         return _FIND_WHAT_BLOCKS_THE_THREAD
     libraries = {library_of(timeline, away.participant) for away in slow.absences}

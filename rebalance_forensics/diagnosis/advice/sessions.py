@@ -62,12 +62,12 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
-    silence_ms = _unheard_ms(timeline, participant, away)
+    silence_ms = _silence_ms(timeline, participant, away)
     session = session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
-            why=f"The coordinator received no heartbeat from it {_unheard(timeline, participant, away)}; "
+            why=f"The coordinator received no heartbeat from it {_silence_in_words(timeline, participant, away)}; "
             f"the session timeout is {session}.",
         ),
         Advice(
@@ -94,12 +94,12 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
 
 
 def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
-    silence_ms = _unheard_ms(timeline, participant, away)
+    silence_ms = _silence_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"The coordinator received no heartbeat from it {_unheard(timeline, participant, away)}{logged}.",
+        why=f"The coordinator received no heartbeat from it {_silence_in_words(timeline, participant, away)}{logged}.",
     )
     if away is None:
         return (check,)
@@ -123,15 +123,15 @@ def _away_ms(absence: Absence) -> int | None:
     return None if absence.back_at is None else max(absence.back_at - absence.at, 0)
 
 
-def _unheard_ms(timeline: Timeline, participant: Participant, away: int | None) -> int | None:
+def _silence_ms(timeline: Timeline, participant: Participant, away: int | None) -> int | None:
     """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
     session, back_after = known_session_ms(timeline, participant), away or 0
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 
-def _unheard(timeline: Timeline, participant: Participant, away: int | None) -> str:
+def _silence_in_words(timeline: Timeline, participant: Participant, away: int | None) -> str:
     """Length of the silence as the end of a sentence."""
-    if (silence_ms := _unheard_ms(timeline, participant, away)) is not None:
+    if (silence_ms := _silence_ms(timeline, participant, away)) is not None:
         return f"for {'at least' if away is None else 'about'} {seconds(silence_ms)}"
     back_after = timeline.measured(away or 0)
     return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"

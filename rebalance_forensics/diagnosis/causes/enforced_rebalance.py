@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.narratives import what_it_asked
+from rebalance_forensics.diagnosis.wording.narratives import request_in_words
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 ENFORCED_LOGGED = stated("enforced-logged", present="the reason to rejoin says that the application enforced it")
@@ -52,7 +52,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             implies=with_rebalances(timeline, rejoin.facts),
             explains=rejoin.facts,
-            narrative=f"The application of {culprits[0].name} {what_it_asked(rejoin)}.",
+            narrative=f"The application of {culprits[0].name} {request_in_words(rejoin)}.",
         )
 
 

@@ -30,7 +30,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import departures, others
-from rebalance_forensics.diagnosis.wording.narratives import what_ended
+from rebalance_forensics.diagnosis.wording.narratives import ending_in_words
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.timeline.coverage import covering
@@ -95,7 +95,7 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         because=errors[:6],
         severity="critical" if was_last_member(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
-        narrative=f"{what_ended(away)} after {exception}.",
+        narrative=f"{ending_in_words(away)} after {exception}.",
         advice=_after_failure(away, errors[0], exception),
     )
 

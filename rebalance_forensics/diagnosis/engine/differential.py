@@ -111,7 +111,7 @@ def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
     row, answer = against
     return RuledOut(
         cause=name,
-        why=_says(row, answer),
+        why=_sentence_of(row, answer),
         sign=row.sign.id,
         evidence=tuple([evidence_of(e) for e in _lines(answer)[:MOST_LINES]]),
         looked_in=_searched(answer),
@@ -142,7 +142,7 @@ def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> 
     kind, sign = type(answer), row.sign
     if type(answer) is Unobservable:
         return _bare_row(sign.id, sign.present, "unobservable", weighs)
-    sentence, lines, searched = _says(row, answer), _lines(answer), _searched(answer)
+    sentence, lines, searched = _sentence_of(row, answer), _lines(answer), _searched(answer)
     if not lines and not searched:
         return _bare_row(sign.id, sentence, _KINDS[kind], weighs)
     return SignRow(
@@ -161,7 +161,7 @@ def _bare_row(sign: str, sentence: str, answer: SignAnswer, weighs: tuple[tuple[
     return SignRow(sign=sign, says=sentence, answer=answer, weighs=weighs)
 
 
-def _says(row: Row, answer: Answer) -> str:
+def _sentence_of(row: Row, answer: Answer) -> str:
     return (row.sign.absent or row.sign.present) if type(answer) is Absent else row.sign.present
 
 

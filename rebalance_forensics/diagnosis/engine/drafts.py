@@ -38,7 +38,7 @@ def names_of(weighed: Weighed) -> set[str]:
     return {c.name for c in weighed.hypothesis.culprits}
 
 
-def _one_blow(draft: Draft, weighed: Weighed) -> bool:
+def _struck_together(draft: Draft, weighed: Weighed) -> bool:
     """True if both struck within seconds: such members have one cause in common, though each is blamed."""
     if draft.struck_at is None or weighed.hypothesis.struck_at is None:
         return False
@@ -47,7 +47,7 @@ def _one_blow(draft: Draft, weighed: Weighed) -> bool:
 
 def _belongs(draft: Draft, weighed: Weighed, names: set[str]) -> bool:
     """True if it shares a culprit with the draft, or both have none, or both struck at once."""
-    return not draft.names.isdisjoint(names) or not (names or draft.names) or _one_blow(draft, weighed)
+    return not draft.names.isdisjoint(names) or not (names or draft.names) or _struck_together(draft, weighed)
 
 
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:

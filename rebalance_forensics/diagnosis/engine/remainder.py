@@ -57,10 +57,10 @@ def left_over(
     lags = _lags(timeline, assigned, drafts)
     behind = {fact.id for lag in lags for fact in lag.explains}
     rebalances = (*lags, *_rebalances(timeline, {*assigned, *behind}), *_unnumbered(timeline, drafts))
-    found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts), *_gave_up(timeline, drafts)]
+    found = [*rebalances, *_kept_out(timeline, drafts), *_expired(timeline, drafts), *_fatal_answers(timeline, drafts)]
     faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
     found += [h for h in _unreachable(timeline, drafts) if faulty.isdisjoint(h.participants)]
-    for hypothesis in found if found or drafts else _lone_losses(timeline):
+    for hypothesis in found if found or drafts else _client_only_losses(timeline):
         subject = subject_of(timeline, hypothesis)
         answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.answers)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, answers=answers, odds=0)
@@ -135,13 +135,13 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     began = (
         f"{number} followed up on an earlier one ({first.followup})"
         if first.followup
-        else f"{number} began{_by_whom(first)}"
+        else f"{number} began{_joiner_in_words(first)}"
     )
     severity, effect = _effect(timeline, rebalances)
     forced = None if first.followup else forced_rejoin(timeline, first)
     if why := why_forced(timeline, forced):
         narrative = f"{began} {why}.{effect}"
-    elif who := _who_left(timeline, first):
+    elif who := _leaver_in_words(timeline, first):
         narrative = (
             f"{began} when {who} left; these lines do not show why, whether it came back or who stayed in the group."
             f"{effect}"
@@ -164,7 +164,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     )
 
 
-def _who_left(timeline: Timeline, rebalance: Rebalance) -> str:
+def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
     """The member whose LeaveGroup began it, as far as lines name it."""
     opened = next((e for e in rebalance.events if isinstance(e, RebalanceStarted)), None)
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
@@ -260,7 +260,7 @@ def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[E
     return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
 
 
-def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
+def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     """Losses by the clients' own word, where nothing else is known of the group."""
     over = memberships_over(timeline)
     for (participant, place), events in over.items():
@@ -268,7 +268,7 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
             f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it "
             "was too slow, was paused or was cut off."
         )
-        yield _lone(participant, place, events, "warning", sentence)
+        yield _hypothesis_of_client(participant, place, events, "warning", sentence)
     if over:
         return
     for (participant, place), events in forced_by_configuration(timeline).items():
@@ -281,20 +281,20 @@ def _lone_losses(timeline: Timeline) -> Iterator[Hypothesis]:
             else f"rejoined {times(len(events))} because it had not read the config topic as far as its assignment "
             "requires, as workers do right after a configuration change."
         )
-        yield _lone(participant, place, events, "info", sentence)
+        yield _hypothesis_of_client(participant, place, events, "info", sentence)
     failed = failed_connections(timeline)
     for (participant, place), events in coordinators_lost(timeline).items():
         unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
         lines = [*chain.from_iterable(unreached.values()), *events]
-        sentence = f"lost its coordinator {times(len(events))}{_unreached(unreached)}"
-        yield _lone(participant, place, lines, "info", sentence)
+        sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
+        yield _hypothesis_of_client(participant, place, lines, "info", sentence)
 
 
-def _gave_up(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+def _fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members whose client gave up after a fatal answer, without a fault at that time that explains it."""
     for (participant, place), events in fatal_answers(timeline).items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
-            yield _lone(participant, place, events, "warning", _answered(events))
+            yield _hypothesis_of_client(participant, place, events, "warning", _refusals_in_words(events))
 
 
 def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
@@ -309,10 +309,10 @@ def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypoth
                 f"lost its coordinator{which} and had not found it again{lasting(length, ' {} later')}, when its lines "
                 "end; they do not show whether that broker, the network or the client caused it."
             )
-            yield _lone(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
+            yield _hypothesis_of_client(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
 
 
-def _answered(refusals: Sequence[Event]) -> str:
+def _refusals_in_words(refusals: Sequence[Event]) -> str:
     """What the answer was to, or what in the client's own configuration it means."""
     errors = dict.fromkeys(error for e in refusals if (error := getattr(e, "error", None)))
     if errors and all(error in REFUSED_SETTINGS for error in errors):
@@ -331,7 +331,7 @@ _REQUESTS: Mapping[type[Event], str] = {
 }
 
 
-def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
+def _failed_connections_in_words(failed: Mapping[int, Sequence[Event]]) -> str:
     """Failed connections in words; the address that a client tries is the one that the broker advertises."""
     if not failed:
         return ", and these lines do not show whether the coordinator, the network or the client caused it."
@@ -342,7 +342,7 @@ def _unreached(failed: Mapping[int, Sequence[Event]]) -> str:
     )
 
 
-def _lone(
+def _hypothesis_of_client(
     participant: Participant | None,
     place: str,
     events: Sequence[Event],
@@ -371,7 +371,7 @@ def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:
     )
 
 
-def _by_whom(rebalance: Rebalance) -> str:
+def _joiner_in_words(rebalance: Rebalance) -> str:
     """The coordinator names the member whose JoinGroup began it, if nothing else."""
     opened = (e for e in rebalance.events if isinstance(e, RebalanceStarted))
     first = next((e for e in opened if e.trigger in REJOINS and e.members), None)

@@ -71,7 +71,7 @@ def about_lag(timeline: Timeline, lag: ConfigLag, unexplained: Sequence[Rebalanc
         explains=tuple(r for r in unexplained if is_right_after(r, lag.lines)),
         participants=blamed,
         until=max(map(time_of, lag.lines)),
-        ongoing=_goes_on(timeline, lag),
+        ongoing=_is_open_at_end(timeline, lag),
         narrative=" ".join(filter(None, (*_behind(lag), _leader(lag), "The logs do not show why."))),
         advice=reachable_config_topic() if timed_out(lag) else one_config_topic(),
     )
@@ -157,7 +157,7 @@ def timed_out(lag: ConfigLag) -> bool:
     )
 
 
-def _goes_on(timeline: Timeline, lag: ConfigLag) -> bool:
+def _is_open_at_end(timeline: Timeline, lag: ConfigLag) -> bool:
     """True if the logs end before a worker that was behind received an assignment that it could take up."""
     last = max(map(time_of, lag.lines))
     given = timeline.own.of_type(WorkerAssigned).between(last + 1, timeline.last)

@@ -147,12 +147,12 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         severity="critical",
         onset=outage.begin,
         implies=(*moves, *rebalances_in_outage(timeline, outage)),
-        narrative=f"{_what_failed(outage)}{missing}",
+        narrative=f"{_outage_in_words(outage)}{missing}",
         advice=replicate_offsets(outage.refused),
     )
 
 
-def _what_failed(outage: Outage) -> str:
+def _outage_in_words(outage: Outage) -> str:
     if outage.stored_no_assignment:
         failed = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
     elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):

@@ -28,12 +28,12 @@ def about_waiting(timeline: Timeline, out: Sequence[Waiting]) -> Hypothesis:
         until=max(w.end for w in out),
         narrative=(
             f"{culprits[0].name if len(out) == 1 else f'{len(out)} members'} "
-            f"{_in_vain(out, timeline.measured(max(w.end - w.begin for w in out)))}{_answers(out)}."
+            f"{_attempts_in_words(out, timeline.measured(max(w.end - w.begin for w in out)))}{_answers(out)}."
         ),
     )
 
 
-def _in_vain(out: Sequence[Waiting], longest: int | None) -> str:
+def _attempts_in_words(out: Sequence[Waiting], longest: int | None) -> str:
     attempts, up_to = sum(w.attempts for w in out), "" if len(out) == 1 else "up to "
     if any(w.picked for w in out):
         who = "it" if len(out) == 1 else "they"

@@ -172,7 +172,7 @@ def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
         onset=fence.begin,
         implies=with_rebalances(timeline, facts),
-        narrative=_how_fenced(fence, same),
+        narrative=_fence_in_words(fence, same),
         advice=unique_instance_ids(fence),
     )
 
@@ -186,7 +186,7 @@ def _users_of_instance_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ..
     return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
 
 
-def _how_fenced(fence: Fence, same: str) -> str:
+def _fence_in_words(fence: Fence, same: str) -> str:
     """Two members that ran at a time, as far as the logs show that they did."""
     if fence.both_seen:
         refused = "the coordinator rejected the second while the first was running"

@@ -62,13 +62,13 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
         answers={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
         severity="warning",
         implies=flapping.arrivals,
-        narrative=_how_they_flap(flapping),
+        narrative=_flap_in_words(flapping),
         advice=calm_the_autoscaler(flapping),
     )
     return replace(found, participants=flapping.participants)
 
 
-def _how_they_flap(flapping: Flapping) -> str:
+def _flap_in_words(flapping: Flapping) -> str:
     number = len(flapping.absences)
     how = "the other members stayed: the scaling does not settle."
     if flapping.nameless:

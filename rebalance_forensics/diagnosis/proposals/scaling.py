@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.proposals.absences import about_absences
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.signs.newcomers import ALONE, COUNTED, NEWCOMERS, PICKED_COUNTS, shown_to_be_new
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.narratives import removed_by_hand, were_removed
+from rebalance_forensics.diagnosis.wording.narratives import removals_in_words, removed_by_hand
 from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -66,5 +66,5 @@ def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesi
         because=list(chain.from_iterable(by_hand)),
         circumstances=surrounding_generations(timeline, [a.at for a in absences]),
         severity="info",
-        narrative=(removed_by_hand(threads) if all(by_hand) else were_removed(timeline, absences, silent=silent)),
+        narrative=(removed_by_hand(threads) if all(by_hand) else removals_in_words(timeline, absences, silent=silent)),
     )

@@ -42,12 +42,12 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         implies=(*change.facts, *touched(timeline, change.facts)),
-        narrative=_what_changed(change),
+        narrative=_change_in_words(change),
         advice=change_in_one_go(change) if change.shown != "not-shown" else (),
     )
 
 
-def _what_changed(change: TopicChange) -> str:
+def _change_in_words(change: TopicChange) -> str:
     which = ", ".join(change.topics) or "the logs do not say which"
     if change.shown == "not-shown":
         return f"Topics or partitions of the subscription may have changed: {which}."

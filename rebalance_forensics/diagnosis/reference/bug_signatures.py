@@ -70,7 +70,7 @@ class Witness:
         said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
         self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
 
-    def tells_of(self, names: Iterable[str]) -> bool:
+    def has_any_type(self, names: Iterable[str]) -> bool:
         """True if there is an event of these types."""
         return bool(self.timeline.of(*(EVENT_TYPES[name] for name in names)))
 
@@ -170,7 +170,7 @@ def _fits(signature: Signature, witness: Witness) -> bool:
     return all(
         name in timeline.settings and any(_is(timeline.settings[name], w) for w in wanted)
         for name, wanted in signature.settings.items()
-    ) and all(step.never or witness.tells_of(step.events) for step in signature.steps)
+    ) and all(step.never or witness.has_any_type(step.events) for step in signature.steps)
 
 
 def _starting(step: Step, witness: Witness, begin: int, end: int) -> Iterator[Event]:

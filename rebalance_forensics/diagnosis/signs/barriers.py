@@ -74,7 +74,7 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
 )
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
-    late = [_heard_late(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
+    late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
     if HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
@@ -83,7 +83,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
 
 
-def _heard_late(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
+def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
     """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
     begin, joined = rebalance.started_at, rebalance.joined_at.get(participant)
     if joined is None:
@@ -104,7 +104,7 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
         return Unobservable()
     begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
     for participant in subject.participants:
-        losses = _in_vain(timeline, participant, begin, end)
+        losses = _coordinator_trouble(timeline, participant, begin, end)
         lines += losses[:MOST_LINES]
         logs = covering(timeline.coverage.of(participant), begin, end)
         if not losses and logs:
@@ -113,7 +113,7 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
 
 
-def _in_vain(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
+def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
     attempts = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
         begin, end

@@ -109,7 +109,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
         return found if _kept_sending(found) else []
     if found and until - time_of(found[0]) > HEARTBEAT_MS and time_of(found[-1]) - time_of(found[0]) > HEARTBEAT_MS:
         return found
-    if _in_vain(timeline, absence, found) or _kept_sending(found):
+    if _retried_connection(timeline, absence, found) or _kept_sending(found):
         return found
     # Without the coordinator's log the silence began at any time after the last generation it joined.
     expired = any(isinstance(e, MemberFailed) for e in absence.departure_lines)
@@ -119,7 +119,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + HEARTBEAT_MS)]
 
 
-def _in_vain(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
+def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
     """It tried to connect again and again; a process that wakes up reaches its brokers at the first attempt."""
     attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
     if not attempts or attempts[-1] - attempts[0] < ROUND_TRIP_MS:
@@ -166,14 +166,14 @@ def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
     # A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew, too (GroupCoordinator).
     lines: list[Event] = []
     for absence in subject.absences:
-        answered = _heard(timeline, absence)
+        answered = _answered_heartbeats(timeline, absence)
         if not answered:
             return Unobservable()
         lines += answered
     return Present(tuple(lines)) if lines else Unobservable()
 
 
-def _heard(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+def _answered_heartbeats(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last answer to a member, and the one that said less than a session later that it was none."""
     own = timeline.events_from(absence.participant, HeartbeatFailed)
     if not own:

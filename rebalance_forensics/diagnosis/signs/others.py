@@ -48,11 +48,11 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
     """Members that had not left for good by then."""
     over = last + one_shutdown_ms(timeline)
-    ends = timeline.cached(_by_their_end)
+    ends = timeline.cached(_members_by_final_departure)
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
 
 
-def _by_their_end(timeline: Timeline) -> list[tuple[int | None, Participant]]:
+def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
     ends = [(final_departure(timeline, member), member) for member in timeline.members()]
     last_seen = [(None if left is None else left.at, member) for left, member in ends]

@@ -68,7 +68,7 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
                 if known.heartbeat
                 else f"if heartbeat.interval.ms is its default, {seconds(pace.heartbeat)}",
             )
-    if known.poll_interval and any(_kept_waiting(fault, pace) for fault in sequence.faults):
+    if known.poll_interval and any(_delayed_rebalance(fault, pace) for fault in sequence.faults):
         interval = _usual_below(pace.poll_interval, round(BATCHES_A_POLL_INTERVAL * gap.high))
         if interval is not None:
             yield OtherTimeout(
@@ -85,10 +85,10 @@ def _died(fault: Fault) -> bool:
 
 def _was_evicted(fault: Fault, pace: Pace) -> bool:
     """True if a live member was evicted."""
-    return isinstance(fault, StoodStill) and not _kept_waiting(fault, pace)
+    return isinstance(fault, StoodStill) and not _delayed_rebalance(fault, pace)
 
 
-def _kept_waiting(fault: Fault, pace: Pace) -> bool:
+def _delayed_rebalance(fault: Fault, pace: Pace) -> bool:
     """True if a rebalance waited for the stuck member, for less than max.poll.interval.ms."""
     return isinstance(fault, StoodStill) and fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
 
@@ -212,7 +212,7 @@ def alternatives(
     if not _is_like(present, impact):
         return ()
     case = _Case(sequence, replace(pace, commits_first=auto_commit), pace, gap, impact, present, own, known)
-    return tuple(_offered(case, offers))
+    return tuple(_better_alternatives(case, offers))
 
 
 class _Case(Struct, frozen=True):
@@ -248,7 +248,7 @@ def _is_like(present: Simulated, impact: Impact) -> bool:
     return near and present.stopped_ms.low - off <= stopped <= present.stopped_ms.high + off
 
 
-def _offered(case: _Case, offers: Sequence[Alternative]) -> Iterator[WhatIf]:
+def _better_alternatives(case: _Case, offers: Sequence[Alternative]) -> Iterator[WhatIf]:
     for offer in offers:
         yield from _if_better(case, offer.name, case.under(offer.protocol), _explained(case, offer), offer.condition)
     for other in other_timeouts(case.sequence, case.classic, case.gap, case.known):

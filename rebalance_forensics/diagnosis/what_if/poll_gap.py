@@ -52,11 +52,11 @@ def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for participant in timeline.participants.everybody:
         events = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
-        found += _of_one(events)
+        found += _waits_of(events)
     return sorted(found)
 
 
-def _of_one(events: list[Event]) -> Iterator[tuple[int, int]]:
+def _waits_of(events: list[Event]) -> Iterator[tuple[int, int]]:
     noticed: int | None = None
     for event in events:
         if event.at is None:

@@ -236,7 +236,7 @@ class ClassicGroup(SimulatedGroup):
         for slot in self.slots:
             slot.joined = False
             if slot is not by:
-                self._tell(slot, now)
+                self._notify(slot, now)
         self.agenda.plan(now + self.pace.poll_interval, lambda at: self._give_up_on_the_missing(opened, at))
         self.agenda.plan(self._not_before, self._complete)
 
@@ -245,7 +245,7 @@ class ClassicGroup(SimulatedGroup):
             for slot in [p for p in self.slots if not p.joined]:
                 self.remove(slot, now)
 
-    def _tell(self, slot: Slot, now: float) -> None:
+    def _notify(self, slot: Slot, now: float) -> None:
         if not slot.busy and slot.lives:
             slot.busy = True
             self.agenda.plan(slot.member.next_heartbeat(now), lambda at: self._knows(slot, at))

@@ -53,19 +53,19 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
 def _silenced(timeline: Timeline, absence: Absence) -> str:
     """True if the coordinator evicted it; a client without answers may only have counted a session by itself."""
     limit = session_limit(timeline, absence.participant)
-    if _only_by_its_own_count(absence):
+    if _expired_by_own_count(absence):
         return f"heard nothing from its coordinator for {limit} and took its session for expired"
     return f"was evicted after {limit} without a heartbeat"
 
 
-def _only_by_its_own_count(absence: Absence) -> bool:
+def _expired_by_own_count(absence: Absence) -> bool:
     """True if only the client itself logged the end of its session."""
     return all(isinstance(e, CoordinatorLost) for e in absence.departure_lines)
 
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
-    if _only_by_its_own_count(absence):
+    if _expired_by_own_count(absence):
         known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
         return f"{{who}} {_silenced(timeline, absence)}; {known}."
     if own:
@@ -129,7 +129,7 @@ def removed_by_hand(threads: Sequence[str]) -> str:
     return f"{names} of {{who}} {were} removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
 
 
-def were_removed(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
+def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
     removed = {a.participant for a in absences}
     number = len(removed)
@@ -175,7 +175,7 @@ def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
     return f"{', '.join(names)} {use} the group.id of another application: {why} {others}."
 
 
-def what_it_asked(rejoin: EnforcedRejoin) -> str:
+def request_in_words(rejoin: EnforcedRejoin) -> str:
     """An application that asked for a rebalance, or may have."""
     match rejoin.shown:
         case "in-vain":
@@ -191,7 +191,7 @@ def what_it_asked(rejoin: EnforcedRejoin) -> str:
     return f"asked for a rebalance: {rejoin.reason or 'no reason given'}"
 
 
-def what_ended(away: Absence) -> str:
+def ending_in_words(away: Absence) -> str:
     """A consumer that was closed, or the threads of an instance that ended while others go on."""
     threads = ", ".join(away.ended_threads)
     if not threads:
