@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
-from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
+from rebalance_forensics.diagnosis.episodes.topics.unready_topics import UnreadyTopics
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
 
@@ -42,7 +42,7 @@ def restore_source_topics(names: str, told_for_ms: int | None) -> tuple[Advice, 
     return (restore,)
 
 
-def make_topics_ready(unready: Unready) -> tuple[Advice, ...]:
+def make_topics_ready(unready: UnreadyTopics) -> tuple[Advice, ...]:
     """Topics that a KIP-1071 application waits for."""
     remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
     ready = Advice(

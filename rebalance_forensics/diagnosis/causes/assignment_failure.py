@@ -12,21 +12,22 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.advice.assignors import fix_assignor, speed_up_assignor
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import (
-    effects_of_exceptions,
-    effects_of_slowness,
-    effects_of_waiting,
-)
 from rebalance_forensics.diagnosis.episodes.rebalances.failed_assignments import (
-    Undelivered,
+    UndeliveredAssignments,
     assignor_failures,
+    effects_of_exceptions,
+    effects_of_waiting,
     failure_text,
-    goes_on,
+    is_ongoing,
     leaders_in,
     never_assigned,
     trace_and_rebalance,
 )
-from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import SlowAssignment, slow_assignments
+from rebalance_forensics.diagnosis.episodes.rebalances.slow_assignments import (
+    SlowAssignment,
+    effects_of_slowness,
+    slow_assignments,
+)
 from rebalance_forensics.diagnosis.episodes.topics.unready_topics import never_ready_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import topics
@@ -94,7 +95,7 @@ CAUSE = Cause(
 
 def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     """Exceptions of the leader's assignor, once or again and again."""
-    leaders, stopped = leaders_in(timeline, run), goes_on(timeline, time_of(run[-1]))
+    leaders, stopped = leaders_in(timeline, run), is_ongoing(timeline, time_of(run[-1]))
     who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
     words = failure_text(run[0])
     return Hypothesis(
@@ -134,9 +135,9 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
     )
 
 
-def about_undelivered(timeline: Timeline, undelivered: Undelivered) -> Hypothesis:
+def about_undelivered(timeline: Timeline, undelivered: UndeliveredAssignments) -> Hypothesis:
     """Generations without an assignment; no log gives the reason."""
-    lines, number, stopped = undelivered.lines, undelivered.generations, goes_on(timeline, undelivered.end)
+    lines, number, stopped = undelivered.lines, undelivered.generations, is_ongoing(timeline, undelivered.end)
     last = number <= 2 and stopped
     in_a_row = (
         f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.advice.assignors import share_an_assignor
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
-from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixtures
+from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixed_protocols
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.proposals import rejections as refusals
 from rebalance_forensics.events.process import SettingsReported
@@ -37,7 +37,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             narrative=f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}.",
             advice=share_an_assignor(rejection.events),
         )
-    yield from (refusals.about_refused_migration(timeline, mixture) for mixture in mixtures(timeline))
+    yield from (refusals.about_refused_migration(timeline, mixture) for mixture in mixed_protocols(timeline))
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:

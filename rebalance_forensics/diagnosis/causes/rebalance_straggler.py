@@ -336,7 +336,8 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
             ):
                 continue
             if any(
-                topics.kept_busy(participant, notice.began_at, notice.ended_at) for topics in vanished_topics(timeline)
+                topics.retries_throughout(participant, notice.began_at, notice.ended_at)
+                for topics in vanished_topics(timeline)
             ):
                 continue
             known = covering(timeline.coverage.brokers, notice.began_at, notice.ended_at)

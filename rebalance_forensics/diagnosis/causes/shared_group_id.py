@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.advice.deployments import separate_group_ids
 from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import final_departure
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import GivenTopics, given_topics
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import AssignedTopics, assigned_topics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, stated
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
@@ -78,7 +78,7 @@ def intruders(timeline: Timeline) -> Intruders | None:
     if timeline.kind != "consumer":
         return None
     asked, lines = _subscriptions(timeline)
-    given = given_topics(timeline)
+    given = assigned_topics(timeline)
     families = _families({**given.topics, **asked})
     if len(families) < 2 or not (
         all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
@@ -129,7 +129,7 @@ def _families(topics: dict[Participant, frozenset[str]]) -> list[list[Participan
     return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
 
 
-def _has_own_topics(family: list[Participant], asked: dict[Participant, frozenset[str]], given: GivenTopics) -> bool:
+def _has_own_topics(family: list[Participant], asked: dict[Participant, frozenset[str]], given: AssignedTopics) -> bool:
     """True if nobody else reads its topics: its subscriptions are logged, or a topic had a partition for everyone."""
     # Without a logged subscription only assignments show topics. A topic with at least as many partitions as the group
     # has members would have been given to every reader; readers that got none of it did not ask for it.
@@ -139,7 +139,7 @@ def _has_own_topics(family: list[Participant], asked: dict[Participant, frozense
     return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
 
 
-def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given: GivenTopics) -> bool:
+def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given: AssignedTopics) -> bool:
     """True if assignments show that each family reads its topics alone."""
     # RangeAssignor and RoundRobinAssignor give no member a second partition of a topic before each of its readers has
     # one: a member with two, while all families are in, reads that topic alone. Sticky assignors keep no such order.

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, s
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts, missed_between, poll_timeouts
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable, waited_for
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import UnreachableBroker, waited_for
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals.absences import about_absences
@@ -127,10 +127,10 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     return next(newcomers, None)
 
 
-def _broker_away(waited: Unreachable | None, members: int) -> dict[Sign, Answer]:
+def _broker_away(waited: UnreachableBroker | None, members: int) -> dict[Sign, Answer]:
     """OUT_OF_REACH for a single member: it may have been slow just then; several at once were not slow by chance."""
     return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
 
 
-def _bring_back(waited: Unreachable | None) -> tuple[Advice, ...]:
+def _bring_back(waited: UnreachableBroker | None) -> tuple[Advice, ...]:
     return () if waited is None else bring_broker_back(waited.broker)

@@ -18,7 +18,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Whatever shows changed topics, or may be due to them; and members held up by topics that are gone."""
     vanished = vanished_topics(timeline)
     changes = (
-        c for c in topic_changes(timeline) if not any(topic_set.is_all_of(c.topics, *c.began) for topic_set in vanished)
+        c for c in topic_changes(timeline) if not any(topic_set.covers(c.topics, *c.began) for topic_set in vanished)
     )
     yield from (topics.about_topic_change(timeline, change) for change in changes)
     yield from (topics.about_deleted_source_topics(timeline, deleted) for deleted in deleted_source_topics(timeline))

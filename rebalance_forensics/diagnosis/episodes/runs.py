@@ -32,37 +32,37 @@ def runs(
     return found
 
 
-def walks(steps: Iterable[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+def walks(steps: Iterable[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
     """The steps in time order, cut where a long gap leads back to a visited place or breaks the walk's own pace.
 
-    `whom` is the member or broker that a step visits.
+    `place` is the member or broker that a step visits.
     """
     ordered = sorted(steps, key=at)
     found: list[list[T]] = []
-    for run in _without_returns(ordered, at, whom):
-        found += _at_one_pace(run, at, whom)
+    for run in _without_returns(ordered, at, place):
+        found += _at_one_pace(run, at, place)
     return found
 
 
-def _without_returns(ordered: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+def _without_returns(ordered: list[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
     """Cut where a second visit comes later than one step takes: that is another walk."""
     found: list[list[T]] = []
     visited: set[Hashable] = set()
     for step in ordered:
         near = bool(found) and at(step) - at(found[-1][-1]) <= ONE_STEP_MS
-        if not found or (whom(step) in visited and not near):
+        if not found or (place(step) in visited and not near):
             found.append([])
             visited = set()
         found[-1].append(step)
-        visited.add(whom(step))
+        visited.add(place(step))
     return found
 
 
-def _at_one_pace(run: list[T], at: Callable[[T], int], whom: Callable[[T], Hashable]) -> list[list[T]]:
+def _at_one_pace(run: list[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
     # Two visits show no pace of their own: only the usual step can be compared with.
     visits: dict[Hashable, int] = {}
     for step in run:
-        visits.setdefault(whom(step), at(step))
+        visits.setdefault(place(step), at(step))
     strides = [later - earlier for earlier, later in pairwise(visits.values())]
     longest = max(ONE_STEP_MS, ONE_PACE * median_low(strides) if len(strides) > 1 else 0)
     found = [run[:1]]

@@ -14,8 +14,12 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     without_coordinator_ms,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effects_of_moves
-from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, Outage
-from rebalance_forensics.diagnosis.episodes.coordinator.outage_effects import moves_in_outage, rebalances_in_outage
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
+    OFFSETS,
+    Outage,
+    moves_in_outage,
+    rebalances_in_outage,
+)
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.waiting_members import Waiting
+from rebalance_forensics.diagnosis.episodes.members.waiting_members import WaitingMember
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 MOST_ANSWERS = 2
 
 
-def about_waiting(timeline: Timeline, out: Sequence[Waiting]) -> Hypothesis:
+def about_waiting(timeline: Timeline, out: Sequence[WaitingMember]) -> Hypothesis:
     """Members that tried to join again and again without success, with the answers they received."""
     culprits = tuple(culprit_of(w.participant) for w in out)
     return Hypothesis(
@@ -33,7 +33,7 @@ def about_waiting(timeline: Timeline, out: Sequence[Waiting]) -> Hypothesis:
     )
 
 
-def _attempts_in_words(out: Sequence[Waiting], longest: int | None) -> str:
+def _attempts_in_words(out: Sequence[WaitingMember], longest: int | None) -> str:
     attempts, up_to = sum(w.attempts for w in out), "" if len(out) == 1 else "up to "
     if any(w.picked for w in out):
         who = "it" if len(out) == 1 else "they"
@@ -43,7 +43,7 @@ def _attempts_in_words(out: Sequence[Waiting], longest: int | None) -> str:
     return asked + lasting(longest, f": {up_to}{{}} without an assignment")
 
 
-def _answers(out: Sequence[Waiting]) -> str:
+def _answers(out: Sequence[WaitingMember]) -> str:
     """The answers they received, the most frequent first."""
     failures = Counter((_request(e), e.error or e.detail or "no reason logged") for w in out for e in w.refused)
     parts = [f"{api} failed {times(number)} ({error})" for (api, error), number in failures.most_common(MOST_ANSWERS)]

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     moves_during_rejection,
     was_not_readmitted,
 )
-from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import Mixture
+from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MixedProtocols
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.fences import Fence, moves_during_fence
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
@@ -67,7 +67,7 @@ def about_rejection(
     )
 
 
-def about_refused_migration(timeline: Timeline, mixture: Mixture) -> Hypothesis:
+def about_refused_migration(timeline: Timeline, mixture: MixedProtocols) -> Hypothesis:
     """Members of one group protocol were turned away from a group of the other."""
     whose = mixture.participants
     facts = [f for p in whose for f in moves_during_rejection(timeline, p, mixture.begin, mixture.end)]

@@ -28,7 +28,7 @@ def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
     everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
     found = about_absences(
         timeline,
-        [r.away for r in walk.restarts],
+        [r.absence for r in walk.restarts],
         because=walk.lines,
         culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
         severity="info",

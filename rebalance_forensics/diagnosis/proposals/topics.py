@@ -9,11 +9,10 @@ from rebalance_forensics.diagnosis.advice.topics import (
     restore_topics,
 )
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.rebalances.assignment_effects import rebalances_without_topics
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics
 from rebalance_forensics.diagnosis.episodes.topics.topic_changes import TopicChange
-from rebalance_forensics.diagnosis.episodes.topics.unready_topics import Unready
-from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import Vanished
+from rebalance_forensics.diagnosis.episodes.topics.unready_topics import UnreadyTopics, rebalances_without_topics
+from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import VanishedTopics
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.sign import Present, stated
@@ -56,10 +55,10 @@ def _change_in_words(change: TopicChange) -> str:
     return f"Topics or partitions of the subscription changed: {which}."
 
 
-def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
+def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:
     """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
     begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
-    late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.held_up(a)]
+    late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.blocked_in_commit(a)]
     facts = [*timeline.moves(begin, end + HEARTBEAT_MS), *(fact for away in late for fact in away.facts)]
     asked = [r for r in timeline.requests.between(begin - NEXT_HEARTBEAT_MS, end) if not _is_of_others(r, vanished)]
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
@@ -72,7 +71,7 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
         answers={metadata.DELETION_LOGGED if vanished.deleted else unsaid: Present(lines)},
         severity=_severity(timeline, vanished, late),
         onset=begin,
-        ongoing=vanished.still,
+        ongoing=vanished.ongoing,
         explains=tuple(r for r in touched(timeline, asked) if r.started_at <= end),
         implies=(*asked, *facts, *touched(timeline, [*asked, *facts])),
         narrative=(
@@ -83,20 +82,20 @@ def about_vanished_topics(timeline: Timeline, vanished: Vanished) -> Hypothesis:
     )
 
 
-def _is_of_others(request: Request, vanished: Vanished) -> bool:
+def _is_of_others(request: Request, vanished: VanishedTopics) -> bool:
     """True if the rejoining members logged a change of other topics."""
     seen = {topic for event in request.events for topic in changed_topics(event)}
     return bool(seen) and seen.isdisjoint(vanished.topics)
 
 
-def _severity(timeline: Timeline, vanished: Vanished, late: list[Absence]) -> Severity:
+def _severity(timeline: Timeline, vanished: VanishedTopics, late: list[Absence]) -> Severity:
     # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
     if timeline.kind == "streams":
         return "critical"
     return "warning" if late or vanished.end - vanished.begin > REQUEST_TIMEOUT_MS else "info"
 
 
-def _first_and_last(vanished: Vanished) -> list[Event]:
+def _first_and_last(vanished: VanishedTopics) -> list[Event]:
     """The first and the last refusal of each topic and partition."""
     ends: dict[str | None, list[Event]] = {}
     for event in vanished.refused:
@@ -104,7 +103,7 @@ def _first_and_last(vanished: Vanished) -> list[Event]:
     return [event for events in ends.values() for event in (events[0], events[-1])]
 
 
-def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
+def about_deleted_source_topics(timeline: Timeline, unready: UnreadyTopics) -> Hypothesis:
     """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
     begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
     names = ", ".join(unready.topics)
@@ -124,7 +123,7 @@ def about_deleted_source_topics(timeline: Timeline, unready: Unready) -> Hypothe
     )
 
 
-def about_unready_topics(timeline: Timeline, unready: Unready) -> Hypothesis:
+def about_unready_topics(timeline: Timeline, unready: UnreadyTopics) -> Hypothesis:
     """A KIP-1071 group without the topics that its topology needs: its coordinator gives it no task."""
     wrong = "are missing" if unready.missing else "do not fit its topology"
     return Hypothesis(

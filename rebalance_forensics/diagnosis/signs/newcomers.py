@@ -65,7 +65,7 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
     """True if the departure was part of the whole group leaving, which makes room for no newcomer."""
     last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
-    return frozenset(a.id for r in replacements(timeline) if r.away.departures[0].id not in last for a in r.arrivals)
+    return frozenset(a.id for r in replacements(timeline) if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
 def _began_just_before(timeline: Timeline, at: int) -> bool:

@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
 from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import Unreachable
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import UnreachableBroker
 from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import EnforcedRejoin
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, times
 from rebalance_forensics.diagnosis.wording.participants import counted_members, members
@@ -81,7 +81,7 @@ def its_log(absence: Absence) -> str:
     return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
-def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: Unreachable | None = None) -> str:
+def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None = None) -> str:
     """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"

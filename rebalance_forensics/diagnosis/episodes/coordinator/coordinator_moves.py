@@ -312,7 +312,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str |
     """The last broker that logged for the group before `at`; the loading broker itself when it restarted."""
     spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
     if spoke is None:
-        # Of logs that begin with the move, only that the old coordinator lets go of the group is left.
+        # Logs that begin with the move hold only the unload by the former coordinator.
         spoke = timeline.of(GroupUnloaded).last(at - 1)
     if spoke is not None and spoke.speaker.broker == load.speaker.broker and _loaded_long_after_start(timeline, load):
         return None
@@ -382,8 +382,8 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
     # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
-    born = _first_generation_at(timeline)
-    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > born and _is_answer(e)]
+    initial = _first_generation_at(timeline)
+    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, PROCESS_START_MS):
         found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
@@ -397,12 +397,12 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves shown by a client that every broker refuses with NOT_COORDINATOR until it is in the group again."""
     # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
-    born = _first_generation_at(timeline)
+    initial = _first_generation_at(timeline)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
-        elif event.at is not None and event.at > born and _is_answer(event) and not _still_starting(timeline, event):
+        elif event.at is not None and event.at > initial and _is_answer(event) and not _still_starting(timeline, event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
@@ -487,7 +487,7 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     # Clients that start are refused again and again while `__consumer_offsets` is created or moves; a lost coordinator
     # proves nothing either where the first lines of a client are missing.
     participant, at = timeline.participants.of_speaker(event), event.at or 0
-    # The first ConsumerGroupHeartbeat (KIP-848) is what JoinGroup was: that it fails shows no member.
+    # The first ConsumerGroupHeartbeat (KIP-848) takes the place of JoinGroup: its failure shows no member.
     if isinstance(event, HeartbeatFailed) or _ended_its_session(event):
         return True
     shown = timeline.events_from(participant, *_OF_MEMBERS)

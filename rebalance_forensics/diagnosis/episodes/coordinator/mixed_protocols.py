@@ -21,7 +21,7 @@ MIXING = (ConversionRefused, GroupHeartbeatFailed)
 _MIGRATION_OFF = "group migration is disabled"
 
 
-class Mixture(Struct, frozen=True, kw_only=True):
+class MixedProtocols(Struct, frozen=True, kw_only=True):
     """Rejections for the same protocol close in time, and the rejected members as far as known."""
 
     lines: tuple[Event, ...]
@@ -41,12 +41,12 @@ class Mixture(Struct, frozen=True, kw_only=True):
         return time_of(self.lines[-1])
 
 
-def mixtures(timeline: Timeline) -> Iterator[Mixture]:
+def mixed_protocols(timeline: Timeline) -> Iterator[MixedProtocols]:
     """Every time members of the other protocol were rejected."""
     for protocol in ("consumer", "classic"):
         refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
         for run in runs(refusals, time_of, ONE_REBALANCE_MS):
-            yield Mixture(
+            yield MixedProtocols(
                 lines=tuple(run),
                 participants=_refused(timeline, run),
                 joined_with=protocol,

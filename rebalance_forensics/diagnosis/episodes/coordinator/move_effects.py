@@ -113,9 +113,9 @@ def _age(event: NodeDisconnected) -> int:
 def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
     """When clients stopped because they reached no broker (KafkaJS), by departure: an eviction comes later."""
     found: dict[str, int] = {}
-    for away in closings(timeline):
-        if any(map(is_of_a_connection, exception_before(timeline, away)[:1])):
-            found |= {d.id: away.stop.at if away.stop is not None else away.at for d in away.departures}
+    for absence in closings(timeline):
+        if any(map(is_of_a_connection, exception_before(timeline, absence)[:1])):
+            found |= {d.id: absence.stop.at if absence.stop is not None else absence.at for d in absence.departures}
     return found
 
 

@@ -26,9 +26,10 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
 )
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
-from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
@@ -82,6 +83,21 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
             tuple(stopped),
             tuple(_missing(timeline, shrunk, stopped, begin)),
         )
+
+
+def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
+    """Rejoin requests, arrivals and losses during the outage; clean closes have their own cause."""
+    begin, end = outage.begin - ROUND_TRIP_MS, outage.end + setting_ms(timeline, OFFSETS_WRITE)
+    facts: list[Fact] = [*timeline.requests.between(begin, end)]
+    facts += timeline.arrivals.between(_refused_since(timeline, outage), end)
+    departures = timeline.departures.between(begin, end)
+    return facts + [d for d in departures if d.why not in ("closed", "unsubscribed")]
+
+
+def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
+    """The rebalances that could not complete."""
+    write = setting_ms(timeline, OFFSETS_WRITE)
+    return [*timeline.rebalances.between(outage.begin - write, outage.end + 2 * write)]
 
 
 def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[Event]]:
@@ -210,3 +226,10 @@ def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
     nodes = [*lost, *(e.node for e in timeline.of(NodeDisconnected).since(since))]
     known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR_NODE and n not in refusing]
     return [max(set(known), key=known.count)] if known else []
+
+
+def _refused_since(timeline: Timeline, outage: Outage) -> int:
+    """When the rebalance began whose assignment was the first not stored: its newcomers are stuck as well."""
+    begin = outage.begin - ROUND_TRIP_MS
+    first = next(iter(timeline.rebalances.touching(begin, outage.begin)), None)
+    return first.started_at - ROUND_TRIP_MS if first is not None else begin

@@ -267,7 +267,7 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     if timeline.coverage.is_excerpt:
         return False
     latest = timeline.coverage.end - session_timeout_ms(timeline)
-    return any(away.back_at is None and away.start is None and away.at <= latest for away in absences)
+    return any(absence.back_at is None and absence.start is None and absence.at <= latest for absence in absences)
 
 
 def members_counted(timeline: Timeline, before: int) -> int:

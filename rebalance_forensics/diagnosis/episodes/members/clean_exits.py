@@ -32,10 +32,10 @@ def _closings(timeline: Timeline) -> list[Absence]:
 def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
     # A Streams instance that stops may leave with one thread and let the session of another expire: one absence.
     found: dict[str, Absence] = {}
-    for away in closed:
-        key = away.stop.id if away.stop is not None else away.departures[0].id
+    for absence in closed:
+        key = absence.stop.id if absence.stop is not None else absence.departures[0].id
         known = found.get(key)
-        found[key] = away if known is None else _both(known, away)
+        found[key] = absence if known is None else _both(known, absence)
     return list(found.values())
 
 
@@ -45,10 +45,10 @@ def _both(absence: Absence, other: Absence) -> Absence:
     return Absence(absence.participant, departures, arrivals, absence.start or other.start, absence.stop)
 
 
-def left_without_client_log(timeline: Timeline, away: Sequence[Absence]) -> bool:
+def left_without_client_log(timeline: Timeline, absence: Sequence[Absence]) -> bool:
     """True if they left by LeaveGroup and have no log of their own: a coordinator cannot show why they closed."""
-    asked = any(d.why not in UNANNOUNCED for a in away for d in a.departures)
-    return asked and not any(_is_heard(timeline, a) for a in away)
+    asked = any(d.why not in UNANNOUNCED for a in absence for d in a.departures)
+    return asked and not any(_is_heard(timeline, a) for a in absence)
 
 
 def missing_from_next_list(timeline: Timeline) -> list[Absence]:
@@ -56,11 +56,11 @@ def missing_from_next_list(timeline: Timeline) -> list[Absence]:
     # A coordinator logs departures at INFO, as it does its lists. A leader does not know: only an excerpt leaves it
     # open.
     return [
-        away
-        for away in absences(timeline, ("vanished",))
-        if all(only_listed(d) and (timeline.coverage.is_excerpt or _by_coordinator(d)) for d in away.departures)
-        and not away.participant.has_log
-        and away.back_at is None
+        absence
+        for absence in absences(timeline, ("vanished",))
+        if all(only_listed(d) and (timeline.coverage.is_excerpt or _by_coordinator(d)) for d in absence.departures)
+        and not absence.participant.has_log
+        and absence.back_at is None
     ]
 
 

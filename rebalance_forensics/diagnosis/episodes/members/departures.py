@@ -105,12 +105,12 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
 
 
-def was_last_member(timeline: Timeline, away: Absence) -> bool:
+def was_last_member(timeline: Timeline, absence: Absence) -> bool:
     """True if all other members had left for good as well."""
-    if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(away.at, timeline.last):
+    if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(absence.at, timeline.last):
         return False
     last = timeline.cached(_last_departure_at)
-    return last is not None and last <= away.at + together_ms(timeline)
+    return last is not None and last <= absence.at + together_ms(timeline)
 
 
 def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
@@ -208,8 +208,8 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             and not _earlier_members_expire(timeline, run)
         ):
             settled = settled_after(timeline, run[0].at)
-            born = [a for a in run if not _had_left(timeline, a, run[0].at) and _is_initial(a, settled)]
-            found.append([a for a in born if not _is_added_thread(a, born, settled)])
+            initial = [a for a in run if not _had_left(timeline, a, run[0].at) and _is_initial(a, settled)]
+            found.append([a for a in initial if not _is_added_thread(a, initial, settled)])
     return [run for run in found if run]
 
 
@@ -237,11 +237,11 @@ def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
     return left is not None and left.at >= since
 
 
-def _is_added_thread(arrival: Arrival, born: list[Arrival], settled: int) -> bool:
+def _is_added_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:
     # A thread added to a running instance (KIP-663) shares the process start of the threads that formed the group.
     if arrival.participant.kind != "instance" or arrival.at <= settled + HEARTBEAT_MS:
         return False
-    return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in born)
+    return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in initial)
 
 
 def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
@@ -338,13 +338,13 @@ def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     absences = [a for a in (*closings(timeline), *static) if _absent_at_end(timeline, a)]
     ends = (_final_run(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
-    # A static member closes without a word before 2.7: one that expires was away too long, all of them were stopped.
+    # Before 2.7 a static member logs no close: one that expires was away too long, but all of them were shut down.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in without_stop for a in g)]
 
 
-def _kept_running(timeline: Timeline, away: Absence) -> bool:
+def _kept_running(timeline: Timeline, absence: Absence) -> bool:
     """True if its own log shows that the process kept running after it learned that it is no member."""
-    return away.stop is None and bool(lines_after(timeline, away))
+    return absence.stop is None and bool(lines_after(timeline, absence))
 
 
 def _final_run(run: list[Absence]) -> list[Absence]:
@@ -367,28 +367,29 @@ def _counts_members(rebalance: Rebalance) -> bool:
     return any(isinstance(e, GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
 
 
-def _absent_at_end(timeline: Timeline, away: Absence) -> bool:
+def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     """True if it did not come back before all had left."""
     if any(
-        is_bare_member_id(a.member or "") and a.member in {d.member for d in away.departures} for a in away.arrivals
+        is_bare_member_id(a.member or "") and a.member in {d.member for d in absence.departures}
+        for a in absence.arrivals
     ):
         return False  # a KIP-848 client keeps its member id for as long as its process lives
-    if away.back_at is None or _later(timeline, away):
+    if absence.back_at is None or _later(timeline, absence):
         return True
-    if timeline.of(GroupEmptied).any_between(away.at, away.back_at):
+    if timeline.of(GroupEmptied).any_between(absence.at, absence.back_at):
         return True
-    again = timeline.arrivals.first(away.at + 1)
-    until = again.at if again is not None else away.back_at
-    near = timeline.departures.between(away.at - one_shutdown_ms(timeline), until)
-    return any(d.participant is not away.participant for d in near)
+    again = timeline.arrivals.first(absence.at + 1)
+    until = again.at if again is not None else absence.back_at
+    near = timeline.departures.between(absence.at - one_shutdown_ms(timeline), until)
+    return any(d.participant is not absence.participant for d in near)
 
 
-def _later(timeline: Timeline, away: Absence) -> bool:
+def _later(timeline: Timeline, absence: Absence) -> bool:
     """True if it came back only after others had left."""
-    back = away.back_at or 0
-    if back - away.at <= one_shutdown_ms(timeline):
+    back = absence.back_at or 0
+    if back - absence.at <= one_shutdown_ms(timeline):
         return False
-    return any(d.participant is not away.participant and d.at < back for d in timeline.cached(_first_departures))
+    return any(d.participant is not absence.participant and d.at < back for d in timeline.cached(_first_departures))
 
 
 def _first_departures(timeline: Timeline) -> list[Departure]:

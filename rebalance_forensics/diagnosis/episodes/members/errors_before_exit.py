@@ -30,19 +30,23 @@ _OF_A_CONNECTION = re.compile(
 """KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does."""
 
 
-def exception_before(timeline: Timeline, away: Absence) -> list[Event]:
+def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     """The errors in the member's own log just before it closed, nearest first."""
     if not timeline.shows_any(_FAILING):
         return []
-    begin = away.stop.at if away.stop is not None else away.at
+    begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
-    asked = away.stop is not None and any(isinstance(e, ProcessStopping | WorkerStopped) for e in away.stop.events)
-    since, until = begin - PROCESS_START_MS, begin if asked else away.at + HEARTBEAT_MS
-    found = thrown_by(timeline, away.participant, since, until) + _failures_of_its_task(timeline, away, since, until)
-    found = found or _exceptions_of_only_departure(timeline, away.participant, begin, until)
+    asked = absence.stop is not None and any(
+        isinstance(e, ProcessStopping | WorkerStopped) for e in absence.stop.events
+    )
+    since, until = begin - PROCESS_START_MS, begin if asked else absence.at + HEARTBEAT_MS
+    found = thrown_by(timeline, absence.participant, since, until) + _failures_of_its_task(
+        timeline, absence, since, until
+    )
+    found = found or _exceptions_of_only_departure(timeline, absence.participant, begin, until)
     if not found:
         return []
-    threads = _stream_threads(timeline, away)
+    threads = _stream_threads(timeline, absence)
     found = [e for e in found if not threads or (own := _stream_thread(e)) is None or own in threads]
     return sorted(found, key=lambda e: abs(time_of(e) - begin))
 
@@ -67,12 +71,12 @@ def is_of_a_connection(event: Event) -> bool:
     return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
 
 
-def _failures_of_its_task(timeline: Timeline, away: Absence, begin: int, end: int) -> list[Event]:
+def _failures_of_its_task(timeline: Timeline, absence: Absence, begin: int, end: int) -> list[Event]:
     # A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker).
-    if away.participant.kind != "client" or not timeline.of(WorkChanged):
+    if absence.participant.kind != "client" or not timeline.of(WorkChanged):
         return []
     failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
-    return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in away.participant.client_ids]
+    return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in absence.participant.client_ids]
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
@@ -123,9 +127,9 @@ def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], froze
     return {thread: frozenset(participants) for thread, participants in found.items()}
 
 
-def _stream_threads(timeline: Timeline, away: Absence) -> set[str]:
+def _stream_threads(timeline: Timeline, absence: Absence) -> set[str]:
     """The stream threads that left, as far as member names show them."""
-    clients = (timeline.participants.client_of(d.member) for d in away.departures if d.member)
+    clients = (timeline.participants.client_of(d.member) for d in absence.departures if d.member)
     return {thread for client in clients if client and (thread := streams_thread(client))}
 
 

@@ -38,18 +38,20 @@ def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
 
 
 def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
-    return {away.departures[0].id: group for group in expelled_at_once(timeline) for away in group}
+    return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
 
 
 def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
     candidates = (
-        away
-        for away in absences(timeline, ("expelled",))
-        if not _has_coordinator_log(timeline, away, interval) and not unassigned_when_lost(timeline, away)
+        absence
+        for absence in absences(timeline, ("expelled",))
+        if not _has_coordinator_log(timeline, absence, interval) and not unassigned_when_lost(timeline, absence)
     )
     together = runs(
-        (away for away in candidates if _kept_its_coordinator(timeline, away)), lambda away: away.at, interval
+        (absence for absence in candidates if _kept_its_coordinator(timeline, absence)),
+        lambda absence: absence.at,
+        interval,
     )
     return [group for group in together if _of_several_processes(group)]
 
@@ -107,4 +109,4 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
 
 def _of_several_processes(group: Sequence[Absence]) -> bool:
     # Consumers of one process pause together.
-    return len({min(away.participant.files, default="") for away in group}) > 1
+    return len({min(absence.participant.files, default="") for absence in group}) > 1

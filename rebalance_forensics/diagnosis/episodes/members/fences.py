@@ -106,8 +106,8 @@ def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
     """The arrivals, returns and departures of the id's members meanwhile."""
     participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
     found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
-    born = initial_arrivals(timeline)
-    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in born]
+    initial = initial_arrivals(timeline)
+    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in initial]
     found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
     return tuple(found)
 

@@ -35,7 +35,7 @@ class Flapping(Struct, frozen=True):
     @property
     def lines(self) -> tuple[Event, ...]:
         """One line of each absence."""
-        return distinct_events(e for away in self.absences for e in away.events[:1])
+        return distinct_events(e for absence in self.absences for e in absence.events[:1])
 
 
 def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
@@ -43,29 +43,29 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     if not timeline.departures:
         return
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
-    # A deployment restarts everybody, and says nothing of whom an autoscaler adds and removes.
-    deployed = {r.away for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
-    for away in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
+    # A deployment restarts all members: its restarts are no sign of an autoscaler.
+    deployed = {r.absence for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
+    for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
-        if not exception_before(timeline, away) and (away.stop is None or not only_threads_closed(away.stop)):
-            cycles[away.participant].append(away)
-    born = initial_arrivals(timeline)
-    added = Counter(a.participant for a in timeline.arrivals if a.id not in born)
-    flapping = {a: None for a, aways in cycles.items() if len(aways) >= _CYCLES and added[a] >= _CYCLES}
+        if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
+            cycles[absence.participant].append(absence)
+    initial = initial_arrivals(timeline)
+    added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)
+    flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}
     if not flapping:
         yield from _nameless(timeline)
     if not flapping or len(flapping) >= len(timeline.members()):
         return
-    aways = [w for a in flapping for w in cycles[a]]
-    since = timeline.arrivals.since(_joined_before(timeline, aways))
+    absences = [w for a in flapping for w in cycles[a]]
+    since = timeline.arrivals.since(_joined_before(timeline, absences))
     came = tuple(a for a in since if a.participant in flapping and not a.while_empty)
-    yield Flapping(tuple(flapping), tuple(sorted(aways, key=lambda w: w.at)), came, nameless=False)
+    yield Flapping(tuple(flapping), tuple(sorted(absences, key=lambda w: w.at)), came, nameless=False)
 
 
 def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
     """True if no member stayed."""
     # Members without a log count as well: where the coordinator has one, its count decides.
-    began, ended = walk.restarts[0].away.at, max(r.up_at for r in walk.restarts)
+    began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
     counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
     return walk.everyone and counted
 
@@ -74,8 +74,8 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
     """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
     for restart in restarts(timeline):
-        came_after = all(a.participant is not restart.by and a.at > restart.away.at for a in restart.arrivals)
-        if came_after and restart.away.departures[0].why in VOLUNTARY:
+        came_after = all(a.participant is not restart.by and a.at > restart.absence.at for a in restart.arrivals)
+        if came_after and restart.absence.departures[0].why in VOLUNTARY:
             chain = [*chain_of.pop(restart.by, ()), restart]
             chain_of |= {a.participant: chain for a in restart.arrivals}
     chains = [c for c in chain_of.values() if len(c) >= _CYCLES]
@@ -83,18 +83,18 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
     if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.members()):
         yield from _waves(timeline)
         return
-    links = sorted((r for c in chains for r in c), key=lambda r: r.away.at)
+    links = sorted((r for c in chains for r in c), key=lambda r: r.absence.at)
     participants = dict.fromkeys(x for r in links for x in (r.by, *(a.participant for a in r.arrivals)))
-    aways, came = tuple(r.away for r in links), tuple(a for r in links for a in r.arrivals)
-    yield Flapping(tuple(participants), aways, came, nameless=True)
+    absences, came = tuple(r.absence for r in links), tuple(a for r in links for a in r.arrivals)
+    yield Flapping(tuple(participants), absences, came, nameless=True)
 
 
 def _waves(timeline: Timeline) -> Iterator[Flapping]:
     """Members with generated ids that join and leave together, the same number each time, while others stay."""
     # A process that makes a consumer for each job or request also names each of them anew.
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
-    born = initial_arrivals(timeline)
-    came = [a for a in timeline.arrivals if a.participant in left and a.id not in born and _is_nameless(timeline, a)]
+    initial = initial_arrivals(timeline)
+    came = [a for a in timeline.arrivals if a.participant in left and a.id not in initial and _is_nameless(timeline, a)]
     waves: list[list[Arrival]] = []
     gone_at = 0
     for arrival in came:
@@ -121,10 +121,10 @@ def _others_stayed(timeline: Timeline, since: int) -> bool:
     return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
-def _joined_before(timeline: Timeline, aways: list[Absence]) -> int:
+def _joined_before(timeline: Timeline, absences: list[Absence]) -> int:
     """The arrival before the first departure, unless it belongs to the group's own start."""
-    first = min(w.at for w in aways)
+    first = min(w.at for w in absences)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
-    participants = {w.participant for w in aways}
+    participants = {w.participant for w in absences}
     between = timeline.arrivals.between(start + PROCESS_START_MS + 1, first - 1)
     return next((a.at for a in between if a.participant in participants), first)

@@ -72,7 +72,7 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
         a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
     ]
     logged = absences(timeline, ("poll-timeout",))
-    # Who waited for a broker is not slow like those whose loops took too long before.
+    # A member that waited for a broker is not slow like one whose loop took too long.
     waited = [a for a in logged if any(unreachable_before(timeline, d) for d in a.departures)]
     for alike in (waited, [a for a in logged if a not in waited]):
         for group in runs(alike, lambda a: a.at, ONE_SCALING_MS):
@@ -92,39 +92,39 @@ def _silenced(timeline: Timeline, absence: Absence) -> Shown:
     return "too-late" if lacks_poll_timer(timeline, absence.participant) else "silent"
 
 
-def _left_and_came_back(timeline: Timeline, away: Absence) -> bool:
+def _left_and_came_back(timeline: Timeline, absence: Absence) -> bool:
     # An old broker gives no reason: a client that leaves and rejoins by itself was most likely slow.
-    by_itself = not away.participant.has_log or (away.start is None and away.stop is None)
+    by_itself = not absence.participant.has_log or (absence.start is None and absence.stop is None)
     return (
         by_itself
-        and away.back_at is not None
-        and away.participant.kind != "worker"
-        and not _another_process(timeline, away)
+        and absence.back_at is not None
+        and absence.participant.kind != "worker"
+        and not _another_process(timeline, absence)
     )
 
 
-def _may_have_expired(timeline: Timeline, away: Absence) -> bool:
+def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
     """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined."""
     # Joining takes a poll(). A member that had left before joined again after that, logged or not.
-    allowed = _limit_ms(timeline, [away]) or NEXT_HEARTBEAT_MS
+    allowed = _limit_ms(timeline, [absence]) or NEXT_HEARTBEAT_MS
     before = (
-        timeline.arrivals.of(away.participant).last(away.at - 1),
-        timeline.departures.of(away.participant).last(away.at - 1),
+        timeline.arrivals.of(absence.participant).last(absence.at - 1),
+        timeline.departures.of(absence.participant).last(absence.at - 1),
     )
-    return all(fact is None or away.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
+    return all(fact is None or absence.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
     """The members' max.poll.interval.ms; a Connect worker's rebalance timeout is another setting."""
     return shown_poll_ms(
-        timeline, [e for away in group if away.participant.kind != "worker" for e in away.departure_lines]
+        timeline, [e for absence in group if absence.participant.kind != "worker" for e in absence.departure_lines]
     )
 
 
-def _another_process(timeline: Timeline, away: Absence) -> bool:
+def _another_process(timeline: Timeline, absence: Absence) -> bool:
     # A client makes its own member id when it starts: another id is another process.
-    ids = [*(d.member for d in away.departures), *(a.member for a in away.arrivals)]
-    return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, away)
+    ids = [*(d.member for d in absence.departures), *(a.member for a in absence.arrivals)]
+    return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, absence)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
@@ -146,8 +146,8 @@ def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Participant
 def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
     """Other facts of a member between two of its poll timeouts: missed rebalances, and its returns."""
     left: dict[Participant, list[int]] = defaultdict(list)
-    for away in group:
-        left[away.participant] += [d.at for d in away.departures]
+    for absence in group:
+        left[absence.participant] += [d.at for d in absence.departures]
     found: list[Fact] = []
     for participant, times in left.items():
         begin, end = min(times), max(times) + ROUND_TRIP_MS

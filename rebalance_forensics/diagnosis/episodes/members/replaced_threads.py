@@ -76,8 +76,8 @@ def moves_of_threads(timeline: Timeline, replaced: ReplacedThreads) -> list[Fact
     """The departures of the failed threads and the arrivals of their replacements."""
     times, participant = replaced.times, replaced.participant
     moves = timeline.moves(times[0] - PROCESS_START_MS, times[-1] + PROCESS_START_MS, participant)
-    born = initial_arrivals(timeline)
-    moves = [m for m in moves if m.id not in born]
+    initial = initial_arrivals(timeline)
+    moves = [m for m in moves if m.id not in initial]
     facts: list[Fact] = [m for m in moves if times.any_between(m.at - PROCESS_START_MS, m.at + PROCESS_START_MS)]
     return facts + [d for d in _expiries_of(timeline, participant, replaced.lines) if d not in facts]
 
@@ -123,14 +123,14 @@ def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
     found: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
         return found
-    born = initial_arrivals(timeline)
+    initial = initial_arrivals(timeline)
     lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_survived(timeline, a)}
     for_good: set[Participant] = set()
     for departure in timeline.departures:
         if departure.participant.has_log:
             continue
         near = _successors(timeline, departure)
-        if any(a.member != departure.member and a.id not in born for a in near):
+        if any(a.member != departure.member and a.id not in initial for a in near):
             found.setdefault(departure.participant, []).append(departure.events[0])
             for_good |= {departure.participant} if departure.id in lived else set()
     return {
@@ -142,9 +142,9 @@ def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def _has_grown(timeline: Timeline, participant: Participant) -> bool:
     """True if a successor has a new thread number; slow threads come back under their old ones."""
-    born, departures = initial_arrivals(timeline), timeline.departures.of(participant)
+    initial, departures = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
-        a.id not in born
+        a.id not in initial
         and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in departures.between(0, a.at))
         for a in timeline.arrivals.of(participant)
     )

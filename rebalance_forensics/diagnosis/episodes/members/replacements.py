@@ -32,17 +32,19 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)
     taken: dict[int, Arrival] = {}
-    absences = _unreturned(timeline, {id(r.away) for r in known})
-    for away in absences:
-        near = (a for a in newcomers.nearest(away.at, SUCCESSION_MS) if a.id not in used)
-        newcomer = next((a for a in near if _may_succeed(timeline, a, away.participant, away.at)), None)
+    absences = _unreturned(timeline, {id(r.absence) for r in known})
+    for absence in absences:
+        near = (a for a in newcomers.nearest(absence.at, SUCCESSION_MS) if a.id not in used)
+        newcomer = next((a for a in near if _may_succeed(timeline, a, absence.participant, absence.at)), None)
         if newcomer is not None:
-            taken[id(away)] = newcomer
+            taken[id(absence)] = newcomer
             used |= {a.id for a in newcomers.of(newcomer.participant)}
-    left = [away for away in absences if id(away) not in taken]
+    left = [absence for absence in absences if id(absence) not in taken]
     taken |= _alternating_pairs(timeline, left, [a for a in newcomers if a.id not in used])
-    pairs = ((away, taken[id(away)]) for away in absences if id(away) in taken)
-    return [Restart(away, away.participant, came.at, tuple(newcomers.of(came.participant))) for away, came in pairs]
+    pairs = ((absence, taken[id(absence)]) for absence in absences if id(absence) in taken)
+    return [
+        Restart(absence, absence.participant, came.at, tuple(newcomers.of(came.participant))) for absence, came in pairs
+    ]
 
 
 def _alternating_pairs(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
@@ -56,11 +58,11 @@ def _alternating_pairs(timeline: Timeline, absences: list[Absence], arrivals: li
         if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
             waiting = move
             continue
-        away, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
-        assert isinstance(away, Absence)
+        absence, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
+        assert isinstance(absence, Absence)
         assert isinstance(newcomer, Arrival)
-        fits = _may_succeed(timeline, newcomer, away.participant, away.at)
-        found |= {id(away): newcomer} if fits else {}
+        fits = _may_succeed(timeline, newcomer, absence.participant, absence.at)
+        found |= {id(absence): newcomer} if fits else {}
         waiting = None if fits else move
     return found
 

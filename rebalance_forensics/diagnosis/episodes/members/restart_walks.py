@@ -44,23 +44,25 @@ class RestartWalk(Struct, frozen=True):
     @property
     def lines(self) -> list[Event]:
         """The lines of each departure, and the first line of each return."""
-        return [e for r in self.restarts for e in (*r.away.events, *(e for a in r.arrivals[:1] for e in a.events[:1]))]
+        return [
+            e for r in self.restarts for e in (*r.absence.events, *(e for a in r.arrivals[:1] for e in a.events[:1]))
+        ]
 
     @property
     def longest_down_ms(self) -> int:
         """The longest restart."""
-        return max(0, *(r.up_at - r.away.at for r in self.restarts))
+        return max(0, *(r.up_at - r.absence.at for r in self.restarts))
 
     @property
     def took_ms(self) -> int:
         """From the first departure to the last return; new processes may be up before the old ones leave."""
-        times = [t for r in self.restarts for t in (r.away.at, r.up_at)]
-        return max(times) - (min(times) if self.new_names else self.restarts[0].away.at)
+        times = [t for r in self.restarts for t in (r.absence.at, r.up_at)]
+        return max(times) - (min(times) if self.new_names else self.restarts[0].absence.at)
 
     @property
     def mostly_expired(self) -> bool:
         """True if only expired sessions show most restarts: a paused or disconnected member looks the same."""
-        return 2 * sum(_expired_without_client_log(r.away) for r in self.restarts) > len(self.restarts)
+        return 2 * sum(_expired_without_client_log(r.absence) for r in self.restarts) > len(self.restarts)
 
     @property
     def mostly_listed(self) -> bool:
@@ -79,8 +81,8 @@ def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
         return
     in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
-    clean = [r for r in clean if not exception_before(timeline, r.away)]
-    for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
+    clean = [r for r in clean if not exception_before(timeline, r.absence)]
+    for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
         for group in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
             if not group:
                 continue
@@ -94,10 +96,10 @@ def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
 
 def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
-    # Where somebody picked the lines, the members that stayed may be missing: then a second turn is a flap, too.
+    # An excerpt may leave out the members that stayed: then a second turn is a flap as well.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
-    enough = _ENOUGH_FOR_WALK if all(_expired_without_client_log(r.away) for r in group) else 2
-    if all(_was_killed(timeline, r.away) for r in group):
+    enough = _ENOUGH_FOR_WALK if all(_expired_without_client_log(r.absence) for r in group) else 2
+    if all(_was_killed(timeline, r.absence) for r in group):
         enough = max(_ENOUGH_FOR_WALK, _settled(timeline, group))
     return enough <= len(participants) and len(group) < most and not _all_at_once(group)
 
@@ -105,7 +107,7 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
     """The size of the group before."""
     replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
-    at = group[0].away.at - 1 if before is None else before
+    at = group[0].absence.at - 1 if before is None else before
     members, (went, came) = timeline.cached(_every_member), timeline.cached(_times_away)
     there = len(members) - bisect_right(went, at) + bisect_right(came, at)
     there -= sum(a in members and not _gone_by(timeline, a, at) for a in replacing)
@@ -142,14 +144,14 @@ def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
     """Newcomers that take the places of nearly all members in turn."""
     # Scaling keeps most members.
-    clean = [r for r in replacements(timeline) if not exception_before(timeline, r.away)]
-    for walk in walks(clean, lambda r: r.away.at, lambda r: r.by):
+    clean = [r for r in replacements(timeline) if not exception_before(timeline, r.absence)]
+    for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
         group = _without_the_killed(timeline, walk)
         participants = _replaced(group)
         if len(participants) < 2:
             continue
-        settled = _settled(timeline, group, min(min(r.up_at, r.away.at) for r in group) - 1)
-        by_turns = min(r.away.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
+        settled = _settled(timeline, group, min(min(r.up_at, r.absence.at) for r in group) - 1)
+        by_turns = min(r.absence.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
         most = 4 * len(participants) >= 3 * settled
         # Places that fill again and again are no part of one deployment.
         once = len(group) < 2 * len(participants)
@@ -160,7 +162,7 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
 
 def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
     """True if the logs begin or end within a step of the walk, so that more of it may lie outside."""
-    steps = sorted(at for r in group for at in (r.away.at, r.up_at))
+    steps = sorted(at for r in group for at in (r.absence.at, r.up_at))
     stride = max(later - earlier for earlier, later in pairwise(steps))
     begin = timeline.coverage.begin
     return begin is not None and (steps[0] - begin <= stride or timeline.coverage.end - steps[-1] <= stride)
@@ -171,11 +173,11 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
     # A Streams instance sends no LeaveGroup on close.
     silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
     back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
-    for group in walks([*clean, *back], lambda r: r.away.at, lambda r: r.by):
+    for group in walks([*clean, *back], lambda r: r.absence.at, lambda r: r.by):
         participants = {r.by for r in group}
-        settled = max(len(timeline.members()), members_counted(timeline, group[0].away.at))
+        settled = max(len(timeline.members()), members_counted(timeline, group[0].absence.at))
         once = len(participants) == len(group) >= max(_ENOUGH_FOR_WALK, settled)
-        by_turns = all(before.up_at < after.away.at for before, after in pairwise(group))
+        by_turns = all(before.up_at < after.absence.at for before, after in pairwise(group))
         if once and by_turns and any(r in back for r in group):
             yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True)
 
@@ -199,9 +201,9 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
 def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
     """The walk without members that died by themselves."""
     # Where the deployment lets processes close, a log without a shutdown is a death.
-    if not any(r.away.stop is not None for r in walk):
+    if not any(r.absence.stop is not None for r in walk):
         return walk
-    return [r for r in walk if not (_was_killed(timeline, r.away) and _would_show_its_close(timeline, r.away))]
+    return [r for r in walk if not (_was_killed(timeline, r.absence) and _would_show_its_close(timeline, r.absence))]
 
 
 def _would_show_its_close(timeline: Timeline, absence: Absence) -> bool:
@@ -210,7 +212,7 @@ def _would_show_its_close(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _is_only_listed(restart: Restart) -> bool:
-    return all(map(only_listed, restart.away.departures)) and all(map(only_listed, restart.arrivals))
+    return all(map(only_listed, restart.absence.departures)) and all(map(only_listed, restart.arrivals))
 
 
 def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
@@ -233,7 +235,7 @@ def _from_its_first_step(group: list[Restart]) -> list[Restart]:
     """The walk without members lost before it began: a deployment reaches those with all others."""
     visits = Counter(r.by for r in group)
     for place, restart in enumerate(group):
-        if visits[restart.by] == 1 or restart.away.stop is not None or not _fell_silent(restart.away):
+        if visits[restart.by] == 1 or restart.absence.stop is not None or not _fell_silent(restart.absence):
             return group[place:]
         visits[restart.by] -= 1
     return group
@@ -256,6 +258,6 @@ def _replaced(group: list[Restart]) -> list[Participant]:
 
 def _all_at_once(group: list[Restart]) -> bool:
     """True if all left at once, before any was up again or after all were: no walk over the members."""
-    down, up = [r.away.at for r in group], [r.up_at for r in group]
+    down, up = [r.absence.at for r in group], [r.up_at for r in group]
     apart = max(down) < min(up) or max(up) < min(down)
     return apart and max(down) - min(down) <= AT_ONCE_MS

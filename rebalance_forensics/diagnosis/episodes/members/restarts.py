@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, 
 class Restart:
     """One participant that went down, and its own return or the newcomer in its place."""
 
-    away: Absence
+    absence: Absence
     by: Participant
     up_at: int
     arrivals: tuple[Arrival, ...]
@@ -40,12 +40,12 @@ def restarts(timeline: Timeline) -> list[Restart]:
     return timeline.cached(_restarts)
 
 
-def same_process(timeline: Timeline, away: Absence) -> bool:
+def same_process(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back from the same process."""
     # A client makes its KIP-848 member id when it starts and keeps it. A Java consumer prints its configuration when it
     # is made (AbstractConfig), so a log that goes on without it is of the same process.
-    left = {d.member for d in away.departures if is_bare_member_id(d.member or "")}
-    return any(a.member in left for a in away.arrivals) or _is_made_once(timeline, away)
+    left = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
+    return any(a.member in left for a in absence.arrivals) or _is_made_once(timeline, absence)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
@@ -56,22 +56,24 @@ def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     """Newcomers with a generated name, or that of the same Connect task, by the identity of the absence they end."""
     silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
-    nameless = {id(r.away): r.arrivals for r in restarts(timeline) if id(r.away) in silent and not r.away.arrivals}
+    nameless = {
+        id(r.absence): r.arrivals for r in restarts(timeline) if id(r.absence) in silent and not r.absence.arrivals
+    }
     return nameless | _moved_tasks(timeline)
 
 
 def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     """The Connect task's new consumer on another worker, by the identity of the lost consumer's absence."""
     found = {}
-    for away in losses(timeline):
-        tasks = {client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)}
-        if not tasks or away.back_at is not None:
+    for absence in losses(timeline):
+        tasks = {client for client in absence.participant.client_ids if client.startswith(SINK_CLIENTS)}
+        if not tasks or absence.back_at is not None:
             continue
-        since = away.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
-        near = timeline.arrivals.between(since, away.at + SUCCESSION_MS)
-        taken = tuple(a for a in near if a.participant is not away.participant and a.participant.client_ids & tasks)
+        since = absence.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
+        near = timeline.arrivals.between(since, absence.at + SUCCESSION_MS)
+        taken = tuple(a for a in near if a.participant is not absence.participant and a.participant.client_ids & tasks)
         if taken:
-            found[id(away)] = taken
+            found[id(absence)] = taken
     return found
 
 
@@ -81,34 +83,34 @@ def _restarts(timeline: Timeline) -> list[Restart]:
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
     downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
     found, used = [], set()
-    for away in downs:
-        if away.arrivals:
-            first = away.arrivals[0]
-            found.append(Restart(away, away.participant, first.at, tuple(away.arrivals)))
-            used |= {a.id for a in away.arrivals}
-        elif away.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, away)):
-            # Somebody picked the lines, and not the one of its return; or its log was collected before it joined.
-            found.append(Restart(away, away.participant, away.start.at, ()))
+    for absence in downs:
+        if absence.arrivals:
+            first = absence.arrivals[0]
+            found.append(Restart(absence, absence.participant, first.at, tuple(absence.arrivals)))
+            used |= {a.id for a in absence.arrivals}
+        elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
+            # The excerpt leaves out its return, or its log was collected before it joined.
+            found.append(Restart(absence, absence.participant, absence.start.at, ()))
     used |= initial_arrivals(timeline)
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
     anonymous = TimeIndex(a for a in newcomers if _is_anonymous(a))
-    known = {id(r.away) for r in found}
+    known = {id(r.absence) for r in found}
     expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
     silent = {id(a) for a in expired}
-    for away in [*downs, *(a for a in expired if not process_survived(timeline, a))]:
-        if id(away) in known:
+    for absence in [*downs, *(a for a in expired if not process_survived(timeline, a))]:
+        if id(absence) in known:
             continue
-        since = away.at - _silence_ms(timeline) if id(away) in silent else 0
-        # One of the two has no name; a KIP-848 member that had none has one when the group is back on the old protocol.
-        may_be = newcomers if is_bare_member_id(away.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(away.at, SUCCESSION_MS) if a.id not in used and a.at >= since)
-        others = (a for a in near if a.participant is not away.participant)
-        taken = next((a for a in others if not has_left_by(timeline, a, away.at)), None)
+        since = absence.at - _silence_ms(timeline) if id(absence) in silent else 0
+        # One of the two has a generated name; a KIP-848 member gets a real one once the group is back on classic.
+        may_be = newcomers if is_bare_member_id(absence.departures[0].member or "") else anonymous
+        near = (a for a in may_be.nearest(absence.at, SUCCESSION_MS) if a.id not in used and a.at >= since)
+        others = (a for a in near if a.participant is not absence.participant)
+        taken = next((a for a in others if not has_left_by(timeline, a, absence.at)), None)
         if taken is not None:
             arrivals = tuple(newcomers.of(taken.participant))
             used |= {a.id for a in arrivals}
-            found.append(Restart(away, away.participant, taken.at, arrivals))
-    return sorted(found, key=lambda r: r.away.at)
+            found.append(Restart(absence, absence.participant, taken.at, arrivals))
+    return sorted(found, key=lambda r: r.absence.at)
 
 
 def _silence_ms(timeline: Timeline) -> int:
@@ -116,21 +118,26 @@ def _silence_ms(timeline: Timeline) -> int:
     return session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
 
 
-def _is_made_once(timeline: Timeline, away: Absence) -> bool:
+def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
     """True if its log shows its start, and reaches to its return without a second start."""
-    who = away.participant
-    if timeline.coverage.is_excerpt or who.kind != "client" or away.back_at is None or ended_with_its_process(away):
+    who = absence.participant
+    if (
+        timeline.coverage.is_excerpt
+        or who.kind != "client"
+        or absence.back_at is None
+        or ended_with_its_process(absence)
+    ):
         return False
-    dumped = (e for s in timeline.starts.of(who).between(0, away.at) for e in s.events)
+    dumped = (e for s in timeline.starts.of(who).between(0, absence.at) for e in s.events)
     shown = any(isinstance(e, SettingsReported) for e in dumped)
-    return shown and bool(covering(timeline.coverage.of(who), away.at, away.back_at))
+    return shown and bool(covering(timeline.coverage.of(who), absence.at, absence.back_at))
 
 
-def _ends_as_it_starts(timeline: Timeline, away: Absence) -> bool:
-    end, start = timeline.coverage.ends(away.participant), away.start
+def _ends_as_it_starts(timeline: Timeline, absence: Absence) -> bool:
+    end, start = timeline.coverage.ends(absence.participant), absence.start
     if end is None or start is None or end > start.at + ROUND_TRIP_MS:
         return False
-    stopped = (e.at or 0 for stop in timeline.stops.of(away.participant) for e in stop.events)
+    stopped = (e.at or 0 for stop in timeline.stops.of(absence.participant) for e in stop.events)
     return all(at <= start.at for at in stopped)
 
 
@@ -144,8 +151,8 @@ def _went_down(timeline: Timeline, absence: Absence) -> bool:
     return early or is_static(timeline, absence) or all(d.why == "vanished" for d in absence.departures)
 
 
-def _is_back(away: Absence) -> bool:
-    return away.start is not None or (bool(away.arrivals) and not away.participant.has_log)
+def _is_back(absence: Absence) -> bool:
+    return absence.start is not None or (bool(absence.arrivals) and not absence.participant.has_log)
 
 
 def _may_follow(participant: Participant) -> bool:

@@ -23,7 +23,7 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
     """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
     # Members whose places newcomers took are steps of their own: they may have been restarted under another name.
     last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    replaced = {id(r.away) for r in restarts(timeline)}
+    replaced = {id(r.absence) for r in restarts(timeline)}
     left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
     left = [a for a in left if not exception_before(timeline, a)]
     steps = ((a for a in left if (id(a) in replaced) is taken) for taken in (False, True))
@@ -45,8 +45,8 @@ def unlogged_removals(timeline: Timeline) -> list[Absence]:
 
 def additions(timeline: Timeline) -> list[list[Arrival]]:
     """New members that joined while others were in the group, by steps of the scaling."""
-    born = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
-    new = (a for a in timeline.arrivals if a.id not in born and (a.first or _is_added_thread(timeline, a)))
+    initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
     return runs(new, lambda a: a.at, ONE_SCALING_MS)
 
 

@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS
 
 
-class Unreachable(Struct, frozen=True):
+class UnreachableBroker(Struct, frozen=True):
     """A broker, and the lines in which clients of the process failed to reach it."""
 
     broker: int
@@ -37,14 +37,14 @@ def broker_of(event: NodeDisconnected) -> int | None:
     return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
 
 
-def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
+def unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
     """The brokers that its process failed to reach for a while, from about its last poll() on."""
     if departure.why != "poll-timeout":
         return []
     return timeline.cached_as(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
 
 
-def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreachable]:
+def _unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
     limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
     failed = timeline.cached(_failed_by_process).get(departure.participant) if limit else None
@@ -53,7 +53,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
         if (broker := broker_of(event)) is not None:
             by_broker[broker].append(event)
     return [
-        Unreachable(broker, tuple(run))
+        UnreachableBroker(broker, tuple(run))
         for broker, events in sorted(by_broker.items())
         for run in runs(events, time_of, PROCESS_START_MS)
         if _kept_from_polling(run, polled, limit)
@@ -85,7 +85,7 @@ def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int)
     return first <= polled + limit // 2 and last >= polled - NEXT_HEARTBEAT_MS and last - first > HEARTBEAT_MS
 
 
-def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachable | None:
+def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> UnreachableBroker | None:
     """The one broker that the processes of all these members failed to reach since their last poll()."""
     by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
     if not by_departure:
@@ -93,4 +93,4 @@ def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> Unreachab
     common = [broker for broker in by_departure[0] if all(broker in brokers for brokers in by_departure)]
     if len(common) != 1:
         return None
-    return Unreachable(common[0], tuple(e for brokers in by_departure for e in brokers[common[0]].lines[:2]))
+    return UnreachableBroker(common[0], tuple(e for brokers in by_departure for e in brokers[common[0]].lines[:2]))

@@ -39,7 +39,7 @@ _PICKED_ATTEMPTS = 3
 _SESSION_TIMED_OUT = "session timed out"
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class WaitingMember(Struct, frozen=True, kw_only=True):
     """A member that requested to join, and how long its log continues without an assignment."""
 
     participant: Participant
@@ -64,7 +64,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
         return (*self.asked[:2], *self.refused[:2], *self.lost[:1], *self.asked[-1:])
 
 
-def waiting_members(timeline: Timeline) -> Iterator[Waiting]:
+def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
     """Members in no generation while their own logs continue for longer than a request may take."""
     patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:

@@ -55,14 +55,14 @@ class FollowedReturn(Struct, frozen=True):
 
 def endpoint_changes(timeline: Timeline) -> Iterator[EndpointChange]:
     """Members that scheduled a follow-up rebalance because their host endpoint is new."""
-    born = initial_arrivals(timeline)
+    initial = initial_arrivals(timeline)
     for event in timeline.of(FollowUpScheduled):
         participant = timeline.participants.of_speaker(event)
         if event.kind != "endpoint" or participant is None or event.at is None:
             continue
         start, until = timeline.starts.of(participant).last(event.at), event.at + NEXT_HEARTBEAT_MS
         begin = start.at - PROCESS_START_MS if start is not None else event.at - PROCESS_START_MS
-        moves = [m for m in timeline.moves(begin, until, participant) if m.id not in born]
+        moves = [m for m in timeline.moves(begin, until, participant) if m.id not in initial]
         returns = timeline.returns.of(participant).between(begin, until)
         asked = timeline.requests.between(event.at - PROCESS_START_MS, event.at + REQUEST_TIMEOUT_MS)
         yield EndpointChange(participant, event, (*moves, *returns, *asked))

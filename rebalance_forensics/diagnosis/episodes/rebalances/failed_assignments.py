@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -22,10 +22,10 @@ from rebalance_forensics.events.streams import SourceTopicsMissing
 from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 _PROTOCOL_ERRORS = (
@@ -41,7 +41,7 @@ _FAILED_IN_A_ROW = 3
 _OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
 
 
-class Undelivered(Struct, frozen=True):
+class UndeliveredAssignments(Struct, frozen=True):
     """Generations that the coordinator created and that got no assignment, and their leaders as far as known."""
 
     lines: tuple[Event, ...]
@@ -124,13 +124,13 @@ def _is_foreign(text: str) -> bool:
     return ("Exception" in text or "Error" in text) and not any(e in text for e in _PROTOCOL_ERRORS)
 
 
-def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
+def never_assigned(timeline: Timeline) -> Iterator[UndeliveredAssignments]:
     """Several generations in a row without an assignment, or the last one for longer than a session; one at most."""
-    # Of an epoch (KIP-848) no broker says that it is stable.
+    # No broker logs that an epoch (KIP-848) is stable.
     if timeline.protocol != "classic" or not timeline.coverage.brokers:
         return
-    # A log that never shows an assignment may not be told them: members that come and go are reason enough. One that
-    # tells of members that did not send SyncGroup in time (2.8 and later) would tell of assignments as well.
+    # A log without any assignment may just not log them: then members that join and leave explain the restarts. A log
+    # with members that sent no SyncGroup in time (2.8 and later) would show assignments as well.
     logs_assignments = bool(timeline.of(AssignmentReceived)) or any(
         e.trigger == "sync-expired" for e in timeline.of(RebalanceStarted)
     )
@@ -154,12 +154,12 @@ def never_assigned(timeline: Timeline) -> Iterator[Undelivered]:
         named = dict.fromkeys(
             timeline.participants.of_member(m) for e in events if isinstance(e, RebalanceStarted) for m in e.members
         )
-        yield Undelivered(tuple(events), tuple(a for a in named if a is not None))
+        yield UndeliveredAssignments(tuple(events), tuple(a for a in named if a is not None))
     elif row:
         yield from _stuck(timeline, row[-1])
 
 
-def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
+def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[UndeliveredAssignments]:
     """The logs' last generation, where the coordinator's log continues without the line about its assignment."""
     stable = [e for e in rebalance.events if isinstance(e, GenerationStabilized) and e.speaker.role == "broker"]
     if not stable or rebalance is not timeline.rebalances[-1]:
@@ -176,10 +176,10 @@ def _stuck(timeline: Timeline, rebalance: Rebalance) -> Iterator[Undelivered]:
     leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
     participant = timeline.participants.of_member(leader) if leader else None
     lines = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
-    yield Undelivered(lines, (participant,) if participant is not None else ())
+    yield UndeliveredAssignments(lines, (participant,) if participant is not None else ())
 
 
-def goes_on(timeline: Timeline, since: int) -> bool:
+def is_ongoing(timeline: Timeline, since: int) -> bool:
     """True if no later rebalance got an assignment while members still wait for one: the logs end meanwhile."""
     waiting = [r for r in timeline.rebalances.since(since - QUIET_MS) if r.ended_at() >= since]
     if any(r.completed_at is not None and r.completed_at >= since for r in waiting):
@@ -190,3 +190,33 @@ def goes_on(timeline: Timeline, since: int) -> bool:
         and not timeline.departures.any_between(since, timeline.last)
         and not timeline.stops.any_between(since, timeline.last)
     )
+
+
+def effects_of_exceptions(timeline: Timeline, run: Sequence[Event], leaders: Iterable[Participant]) -> tuple[Fact, ...]:
+    """Facts that follow an assignor's exception; where only the exception is logged, the leader may leave as well."""
+    begin, end = time_of(run[0]), time_of(run[-1])
+    facts = _effects(timeline, begin, end)
+    if any(isinstance(e, ExceptionLogged) for e in run):
+        until = end + session_timeout_ms(timeline) + setting_ms(timeline, OFFSETS_WRITE)
+        touching = timeline.rebalances.touching(begin - ROUND_TRIP_MS, begin)
+        facts += [r for r in touching if r.completed_at is None]
+        facts += [d for a in leaders for d in timeline.departures.of(a).between(begin, until)]
+    return tuple(facts)
+
+
+def effects_of_waiting(timeline: Timeline, undelivered: UndeliveredAssignments, *, last: bool) -> tuple[Fact, ...]:
+    """Facts that follow while an assignment is missing.
+
+    Arrivals during the wait belong to it; the newcomer that began the rebalance only where it never got in (`last`).
+    """
+    begin, end = undelivered.begin, undelivered.end
+    since = begin - ROUND_TRIP_MS if last else begin + ROUND_TRIP_MS
+    return (*_effects(timeline, begin, end), *timeline.arrivals.between(since, end))
+
+
+def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
+    # The leader rejoins at once; the coordinator stores what it got, or restarts the rebalance.
+    asked = timeline.requests.between(begin - ROUND_TRIP_MS, end + 2 * ROUND_TRIP_MS)
+    facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
+    following = timeline.rebalances.between(begin - ROUND_TRIP_MS, end + setting_ms(timeline, OFFSETS_WRITE))
+    return facts + [r for r in following if r.completed_at is None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -11,10 +11,10 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, JoinSucceeded
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
 
@@ -40,6 +40,15 @@ class SlowAssignment(Struct, frozen=True, kw_only=True):
 def slow_assignments(timeline: Timeline) -> list[list[SlowAssignment]]:
     """Assignments later than the session timeout, with their leader expelled; one list for each stretch of time."""
     return runs(_slow_assignments(timeline), lambda slow: time_of(slow.computed), QUIET_MS)
+
+
+def effects_of_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> tuple[Fact, ...]:
+    """The members lost meanwhile, those waiting in SyncGroup included, and their returns."""
+    begin, end = time_of(late[0].joined), time_of(late[-1].computed)
+    until = end + setting_ms(timeline, OFFSETS_WRITE)
+    departures = [d for d in timeline.departures.between(begin, until) if d.why in UNANNOUNCED]
+    arrivals = [a for a in timeline.arrivals.between(begin, until) if not a.first]
+    return (*departures, *arrivals, *timeline.rebalances.between(begin - ROUND_TRIP_MS, until))
 
 
 def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:

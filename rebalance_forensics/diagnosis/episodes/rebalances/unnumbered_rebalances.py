@@ -27,7 +27,7 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     if timeline.rebalances:
         return []
     notices = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
-    # Java says so again with each heartbeat until it rejoins.
+    # A Java client repeats the notice at each heartbeat until it rejoins.
     again = any(isinstance(e, JoinRequested) for e in notices)
     found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
     shown = [*_reassignments(timeline), *_elections(timeline)]

@@ -62,6 +62,6 @@ def _is_heard(timeline: Timeline, request: Request) -> bool:
 def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
     # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
     delay = setting_ms(timeline, CONNECT_DELAY)
-    born = initial_arrivals(timeline)
-    moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in born]
+    initial = initial_arrivals(timeline)
+    moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in initial]
     return distinct_events(e for m in moves for e in m.events[:1])

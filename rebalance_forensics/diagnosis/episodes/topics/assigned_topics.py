@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-class GivenTopics(Struct, frozen=True):
+class AssignedTopics(Struct, frozen=True):
     """Assigned topics by member, the lines that show them, and the partitions of each topic that were ever assigned."""
 
     topics: dict[Participant, frozenset[str]]
@@ -25,12 +25,12 @@ class GivenTopics(Struct, frozen=True):
         return len(self.partitions.get(topic, ()))
 
 
-def given_topics(timeline: Timeline) -> GivenTopics:
+def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
-    return timeline.cached_as("given topics", lambda: _given_topics(timeline))
+    return timeline.cached_as("given topics", lambda: _assigned_topics(timeline))
 
 
-def _given_topics(timeline: Timeline) -> GivenTopics:
+def _assigned_topics(timeline: Timeline) -> AssignedTopics:
     topics: dict[Participant, set[str]] = defaultdict(set)
     lines: dict[Participant, list[Event]] = defaultdict(list)
     partitions: dict[str, set[str]] = defaultdict(set)
@@ -43,7 +43,7 @@ def _given_topics(timeline: Timeline) -> GivenTopics:
                 topic = partition.rpartition("-")[0]
                 topics[participant].add(topic)
                 partitions[topic].add(partition)
-    return GivenTopics({a: frozenset(t) for a, t in topics.items()}, lines, partitions)
+    return AssignedTopics({a: frozenset(t) for a, t in topics.items()}, lines, partitions)
 
 
 def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:

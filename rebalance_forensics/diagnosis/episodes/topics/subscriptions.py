@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import assigned_topics
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
@@ -58,7 +58,7 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_A
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """The changed topics that the group reads, where its logs show which topics it reads."""
     # A pattern also matches topics that no line mentions; a topic that a member was assigned is certainly read.
-    known = subscribed_topics(timeline) or given_topics(timeline).partitions
+    known = subscribed_topics(timeline) or assigned_topics(timeline).partitions
     if not known or not all(a.has_log for a in timeline.members()):
         return changed
     read = read_by_the_group(timeline, changed)
@@ -90,7 +90,7 @@ def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 
 def _read(timeline: Timeline) -> frozenset[str]:
-    return timeline.cached(_asked) | set(given_topics(timeline).partitions)
+    return timeline.cached(_asked) | set(assigned_topics(timeline).partitions)
 
 
 def _is_internal(timeline: Timeline, topic: str) -> bool:

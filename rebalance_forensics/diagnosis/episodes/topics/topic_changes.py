@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, formed_at, touched
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import given_topics
+from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import assigned_topics
 from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics, knows_no_partition_yet
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, Growth, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
@@ -103,9 +103,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Shown, topics:
 def _noticed_only_vanished_topics(timeline: Timeline, request: Request) -> bool:
     """True if the request shows only the topics that are gone, while members cannot commit what they read of them."""
     seen = {topic for e in request.events for topic in changed_topics(e)}
-    return bool(seen) and any(
-        vanished.is_all_of(seen, request.at, request.at) for vanished in vanished_topics(timeline)
-    )
+    return bool(seen) and any(vanished.covers(seen, request.at, request.at) for vanished in vanished_topics(timeline))
 
 
 def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:
@@ -124,7 +122,7 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
 
 
 def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Shown:
-    # Members of Streams rejoin for reasons of their own, and no broker tells which.
+    # Streams members rejoin for reasons of their own, which no broker logs.
     if timeline.kind == "streams":
         return "changed-nearby"
     if grown:
@@ -227,5 +225,5 @@ def _grown_names(timeline: Timeline, group: Sequence[Request]) -> list[str]:
 def _made_before(timeline: Timeline, group: Sequence[Request]) -> list[str]:
     """The topics that brokers changed just before; only those that members read, where that is known."""
     made = {name for r in group for name in _names_of(topics_changed_before(timeline, r.at))}
-    read = set(given_topics(timeline).partitions)
+    read = set(assigned_topics(timeline).partitions)
     return sorted(made & read or made)

@@ -14,7 +14,9 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
@@ -25,7 +27,7 @@ WAITING = (StreamsStatusReported,)
 """Evidence of members waiting for topics."""
 
 
-class Unready(Struct, frozen=True):
+class UnreadyTopics(Struct, frozen=True):
     """The status reports while members waited, and the topics these are about."""
 
     reports: list[StreamsStatusReported]
@@ -45,28 +47,34 @@ class Unready(Struct, frozen=True):
         return time_of(self.reports[-1])
 
 
-def never_ready_topics(timeline: Timeline) -> list[Unready]:
+def never_ready_topics(timeline: Timeline) -> list[UnreadyTopics]:
     """Waits for topics that the application had not read before, or that do not fit its topology."""
     return [u for u in unready_topics(timeline) if not (u.missing and u.read_before)]
 
 
-def deleted_source_topics(timeline: Timeline) -> list[Unready]:
+def deleted_source_topics(timeline: Timeline) -> list[UnreadyTopics]:
     """Waits for topics that the application read until they were deleted."""
     return [u for u in unready_topics(timeline) if u.missing and u.read_before]
 
 
-def unready_topics(timeline: Timeline) -> list[Unready]:
+def unready_topics(timeline: Timeline) -> list[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
     return timeline.cached_as("unready topics", lambda: list(_unready_topics(timeline)))
 
 
-def _unready_topics(timeline: Timeline) -> Iterator[Unready]:
+def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
+    """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
+    rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
+    return (*rebalances, *timeline.moves(unready.end - ROUND_TRIP_MS, unready.end + AT_ONCE_MS))
+
+
+def _unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
     for run in runs(reports, time_of, ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
         if not missing or (end - begin >= AT_ONCE_MS and not _failed_after(timeline, end)):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
-            yield Unready(run, tuple(topics), missing, _had_tasks(timeline, begin))
+            yield UnreadyTopics(run, tuple(topics), missing, _had_tasks(timeline, begin))
 
 
 def _had_tasks(timeline: Timeline, until: int) -> bool:

@@ -24,7 +24,7 @@ REFUSING = (OffsetCommitFailed,)
 """Evidence of a deleted topic."""
 
 
-class Vanished(Struct, frozen=True):
+class VanishedTopics(Struct, frozen=True):
     """Topics that a group read until they were deleted."""
 
     refused: list[OffsetCommitFailed]
@@ -32,7 +32,7 @@ class Vanished(Struct, frozen=True):
     topics: tuple[str, ...]
     refused_by: dict[Participant | None, list[int]]
     """The times of each member's refused commits."""
-    still: bool
+    ongoing: bool
     """True if the logs end while members still retry."""
 
     @property
@@ -50,27 +50,27 @@ class Vanished(Struct, frozen=True):
         """The number of members that could not commit."""
         return sum(participant is not None for participant in self.refused_by)
 
-    def held_up(self, away: Absence) -> bool:
+    def blocked_in_commit(self, absence: Absence) -> bool:
         """True if the member was still retrying a commit when the group lost it."""
-        return any(0 <= away.at - at <= HEARTBEAT_MS for at in self.refused_by.get(away.participant, ()))
+        return any(0 <= absence.at - at <= HEARTBEAT_MS for at in self.refused_by.get(absence.participant, ()))
 
-    def kept_busy(self, participant: Participant, begin: int, end: int) -> bool:
+    def retries_throughout(self, participant: Participant, begin: int, end: int) -> bool:
         """True if the member retried commits all that time: it does not rejoin before they end."""
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
         return bool(times) and times[0] - begin <= HEARTBEAT_MS and end - times[-1] <= HEARTBEAT_MS
 
-    def is_all_of(self, topics: Collection[str], begin: int, end: int) -> bool:
+    def covers(self, topics: Collection[str], begin: int, end: int) -> bool:
         """True if these topics, changed in that time, are only the deleted ones."""
         inside = begin >= self.begin - NEXT_HEARTBEAT_MS and end <= self.end
         return inside and set(topics) <= set(self.topics)
 
 
-def vanished_topics(timeline: Timeline) -> list[Vanished]:
+def vanished_topics(timeline: Timeline) -> list[VanishedTopics]:
     """Every time members could not commit for long because their topic was deleted."""
     return timeline.cached_as("vanished topics", lambda: list(_vanished_topics(timeline)))
 
 
-def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
+def _vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -81,7 +81,9 @@ def _vanished_topics(timeline: Timeline) -> Iterator[Vanished]:
             refused_by: dict[Participant | None, list[int]] = defaultdict(list)
             for event in run:
                 refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
-            yield Vanished(run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= HEARTBEAT_MS)
+            yield VanishedTopics(
+                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= HEARTBEAT_MS
+            )
 
 
 def _topic(event: OffsetCommitFailed) -> str:
