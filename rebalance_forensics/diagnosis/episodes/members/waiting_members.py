@@ -75,12 +75,12 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
             yield found
 
 
-def _timed_out_repeatedly(waiting: Waiting) -> bool:
+def _timed_out_repeatedly(waiting: WaitingMember) -> bool:
     # Each time-out lasted as long as a request may take by the client's own settings, however short they are.
     return sum(e.error == "REQUEST_TIMED_OUT" for e in waiting.refused) >= _PICKED_ATTEMPTS
 
 
-def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
+def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
     asked = [e for e in timeline.events_from(participant, *_JOINING) if not (isinstance(e, Subscribed) and e.by_hand)]
     picked = not timeline.coverage.of(participant)
     if not asked or (picked and len(asked) < _PICKED_ATTEMPTS):
@@ -91,7 +91,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> Waiting | None:
     # ruby-kafka logs a request that timed out as a connection error, too.
     repeated = {id(e) for before, e in pairwise(refused) if not e.error and time_of(e) - time_of(before) <= TICK_MS}
     refused = [e for e in refused if id(e) not in repeated]
-    return Waiting(
+    return WaitingMember(
         participant=participant,
         begin=begin,
         end=end,
