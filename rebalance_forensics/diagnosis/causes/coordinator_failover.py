@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import chains_of_moves
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import coordinator_silences
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.coordinator import about_moves
+from rebalance_forensics.diagnosis.proposals.coordinator import STOOD_STILL, about_moves, about_silence
 from rebalance_forensics.diagnosis.signs.coordinator import (
     ANSWERED,
     FOUND_ANOTHER,
@@ -23,8 +24,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Moves of the coordinator after the group's first generation, one after another where brokers go in turn."""
+    """Moves of the coordinator after the first generation, in a chain where brokers go in turn, and its silences."""
     yield from (about_moves(timeline, chain) for chain in chains_of_moves(timeline))
+    yield from (about_silence(timeline, silence) for silence in coordinator_silences(timeline))
 
 
 CAUSE = Cause(
@@ -48,6 +50,7 @@ CAUSE = Cause(
         speaks_for(UNLOADED, DECISIVE),
         speaks_for(SUCCEEDED, DECISIVE),
         speaks_for(ANSWERED, STRONG),
+        speaks_for(STOOD_STILL, STRONG),
         speaks_for(REFUSED_A_STARTER, 0),
         speaks_for(REFUSED_AGAIN, WEAK),
         speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),

@@ -81,6 +81,7 @@ CAUSE = Cause(
         speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),
         speaks_against(barriers.coordinator_out_of_reach, DECISIVE),
         speaks_against(barriers.coordinator_moved_meanwhile, DECISIVE),
+        speaks_against(barriers.coordinator_stood_still, DECISIVE),
     ),
     implies=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),

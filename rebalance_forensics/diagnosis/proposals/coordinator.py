@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     whole_cluster_stopped,
     without_coordinator_ms,
 )
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import CoordinatorSilence
 from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effects_of_moves
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
     OFFSETS,
@@ -22,6 +23,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
 )
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.hypothesis import Hypothesis
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import Present, Sign, stated
 from rebalance_forensics.diagnosis.signs.coordinator import (
     ANSWERED,
@@ -34,6 +36,7 @@ from rebalance_forensics.diagnosis.signs.coordinator import (
     UNLOADED,
 )
 from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -52,6 +55,42 @@ _WITHOUT_A_MOVE: Mapping[Sign, str] = {
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
     REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
 }
+
+
+STOOD_STILL = stated(
+    "coordinator-stood-still",
+    present="it logged nothing for several times the rebalance timeout, after which it removes members that wait",
+)
+
+
+def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:
+    """The coordinator stood still with a rebalance open; its members waited, and were removed when it woke up."""
+    number, rebalances = silence.removal.speaker.broker, silence.disturbed(timeline)
+    end = silence.rebalance.started_at + silence.open_ms
+    removed = timeline.departures.between(silence.rebalance.started_at, end)
+    name = "The coordinator" if number is None else f"broker-{number}"
+    return Hypothesis(
+        because=silence.lines,
+        culprits=() if number is None else (broker(number),),
+        answers={STOOD_STILL: Present(silence.lines)},
+        severity="warning",
+        onset=silence.rebalance.started_at,
+        explains=tuple(rebalances),
+        implies=(*removed, *timeline.departures.between(end, end + ONE_REBALANCE_MS)),
+        narrative=(
+            f"{name} logged nothing{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
+            " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a rebalance"
+            f" past its timeout{lasting(timeline.measured(silence.timeout_ms), ' ({} in other rebalances)')}: its"
+            " process or host stood still."
+        ),
+        advice=(
+            Advice(
+                action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
+                "slept, a full garbage collection, a blocked disk.",
+                why="Every group that it coordinates waits meanwhile.",
+            ),
+        ),
+    )
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import coordinator_silences
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
 from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import barrier_end
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, looked, sign
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
@@ -66,6 +67,16 @@ def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """The group waited for another broker to load it, not for one of its members."""
     loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
     return Present(tuple(loads)) if loads else Unobservable()
+
+
+@sign(
+    present="the coordinator itself stood still: it logged nothing for several times the rebalance timeout", absent=""
+)
+def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Answer:
+    """The barrier stood open because the coordinator did not run, or members missed the next one for that reason."""
+    barriers = {r.id for r in _barriers(subject)}
+    silences = [s for s in coordinator_silences(timeline) if any(r.id in barriers for r in s.disturbed(timeline))]
+    return Present(distinct_events(e for s in silences for e in s.lines)) if silences else Unobservable()
 
 
 @sign(
