@@ -13,7 +13,7 @@ from msgspec import structs
 
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.process import SettingsReported, StartTimeReported
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.payloads import object_of
@@ -73,7 +73,13 @@ class Told:
 
         def event_moved(event: Event) -> Event:
             slow = _with_timeouts(event, factor)
-            return slow if event.at is None else structs.replace(slow, at=moved(event.at, place_of(event)))
+            if event.at is None:
+                return slow
+            at = moved(event.at, place_of(event))
+            if isinstance(slow, StartTimeReported):
+                # The process reads this from the same clock.
+                slow = structs.replace(slow, start_time_ms=slow.start_time_ms + at - event.at)
+            return structs.replace(slow, at=at)
 
         def span_moved(s: LogSpan) -> LogSpan:
             place = (s.path, s.host)

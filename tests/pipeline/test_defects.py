@@ -156,7 +156,7 @@ def test_lines_without_a_group_that_cannot_be_used_leave_the_groups(two_logs: Pa
     (two_logs / "server.log").write_text(
         "[2026-03-01 09:59:00,000] INFO Kafka version: 3.7.0 (org.apache.kafka.common.utils.AppInfoParser)\n"
     )
-    breaks(stages, "Surroundings", "VersionReported")
+    breaks(stages, "UngroupedEvents", "VersionReported")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]
     assert [told.partition(":")[0] for told in owed(report)] == [
