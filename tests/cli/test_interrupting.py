@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,9 +65,9 @@ def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path, number: s
 def test_an_interrupted_run_of_several_processes_says_so_and_leaves_nothing(
     tmp_path: Path, number: signal.Signals, kill: Callable[[int, int], None]
 ) -> None:
-    logs, spools = tmp_path / "logs", tmp_path / "spools"
-    for directory in (logs, spools):
-        directory.mkdir()
+    # The path of a Unix socket holds 107 characters: pytest's directories, behind a worker's name, leave too few.
+    logs, spools = tmp_path / "logs", Path(tempfile.mkdtemp(prefix="rf-"))
+    logs.mkdir()
     for name in ("broker-1.log", "broker-2.log"):
         (logs / name).write_text(SHORT_LOG * 10_000)
     with subprocess.Popen(
@@ -84,6 +85,7 @@ def test_an_interrupted_run_of_several_processes_says_so_and_leaves_nothing(
     assert (out, running.returncode) == ("", 128 + number)
     assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
     assert list(spools.iterdir()) == []
+    spools.rmdir()
 
 
 @posix
