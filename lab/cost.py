@@ -85,7 +85,7 @@ def _read(truth: Mapping[str, Any], rows: Iterable[Row], end: int) -> dict[str, 
     return read
 
 
-# Twins of diagnosis/what_if/unread.py, on purpose: what measures the model must not share its mistakes.
+# Twins of diagnosis/what_if/simulations.py, on purpose: what measures the model must not share its mistakes.
 def _awake(span: Span, still: Iterable[Span]) -> list[Span]:
     left = [span]
     for begin, end in still:

@@ -177,8 +177,8 @@ def outputs(report: Report) -> Iterator[Find]:
         return
     for name, output in {"terminal": text, **written}.items():
         if harm := _HARM.search(output.replace("\r\n", "\n")):
-            ungrouped = output[max(0, harm.start() - 40) : harm.end() + 40]
-            yield Find(law="nothing steers a terminal", sign=f"{harm[0]!r} in {name}", told=repr(ungrouped))
+            excerpt = output[max(0, harm.start() - 40) : harm.end() + 40]
+            yield Find(law="nothing steers a terminal", sign=f"{harm[0]!r} in {name}", told=repr(excerpt))
     if "<script>alert(1)" in page:
         yield Find(law="nothing runs in the page", sign="script in html", told="<script>alert(1) stands in the page")
 

@@ -71,7 +71,7 @@ def _literal(parts: list[Part], text: str) -> None:
 
 
 def _without_addresses(parts: Sequence[Part]) -> list[Part]:
-    """The same where a broker's address may be missing: it is what people cut out first before they publish a log."""
+    """The parts with every broker address optional: people remove addresses first before they publish a log."""
     done: list[Part] = []
     for part in parts:
         before = done[-1] if done else None

@@ -76,10 +76,11 @@ STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)
 CONNECT_LOG4J2_SINCE = (4, 0)
 """Connect ships with Log4j 2 (KIP-653), whose shutdown hook may end the log before the worker has closed."""
 _JOINS_AT_DEBUG = "consumer/heartbeat-failed-in-0-9"
-_ACTED = (
+ANSWERS_TO_NOTICE = (
     JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
     PollTimeoutExpired, ConsumerClosed,
 )  # fmt: skip
+"""What a member logs once it acts on the notice of a rebalance."""
 
 
 def client_of(event: Event) -> Client | None:
@@ -197,7 +198,9 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     notices = timeline.events_from(participant, HeartbeatFailed, JoinRequested)
     if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
         return bool(timeline.events_from(participant, JoinStarted))
-    return bool(timeline.events_from(participant, *_ACTED)) or any(is_java(e) or e.level in DETAILED for e in notices)
+    return bool(timeline.events_from(participant, *ANSWERS_TO_NOTICE)) or any(
+        is_java(e) or e.level in DETAILED for e in notices
+    )
 
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:

@@ -29,7 +29,14 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_release
-from rebalance_forensics.timeline.windows import PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import (
+    HEARTBEAT_MS,
+    PROCESS_START_MS,
+    QUIET_MS,
+    REQUEST_TIMEOUT_MS,
+    ROUND_TRIP_MS,
+    SESSION_MS,
+)
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
@@ -43,10 +50,10 @@ LEAST_SESSION = "group.min.session.timeout.ms"
 OFFSETS_WRITE = "offsets.commit.timeout.ms"
 
 DEFAULT_MS: Mapping[str, int] = {
-    SESSION: 45_000,  # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
+    SESSION: SESSION_MS,  # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
     POLL: 300_000,  # ConsumerConfig, KIP-62
-    HEARTBEAT: 3_000,  # ConsumerConfig and DistributedConfig; other clients have the same or a little more
-    REQUEST: 30_000,  # ConsumerConfig from 2.0 (KIP-266); Connect workers wait 40 s (DistributedConfig)
+    HEARTBEAT: HEARTBEAT_MS,  # ConsumerConfig and DistributedConfig; other clients have the same or a little more
+    REQUEST: REQUEST_TIMEOUT_MS,  # ConsumerConfig from 2.0 (KIP-266); Connect workers wait 40 s (DistributedConfig)
     REBALANCE: 60_000,  # DistributedConfig; a consumer's rebalance timeout is its max.poll.interval.ms
     CONNECT_DELAY: 300_000,  # DistributedConfig, KIP-415
     PROBING: 600_000,  # StreamsConfig, KIP-441
@@ -92,11 +99,12 @@ def session_of_events(events: EventIndex, protocol: Protocol, settings: Mapping[
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
     # From KIP-848 on the broker sets it: what a client prints is not used.
-    name = SESSION if _set_by_clients(protocol) else f"group.{protocol}.{SESSION}"
+    name = SESSION if is_set_by_clients(protocol) else f"group.{protocol}.{SESSION}"
     return number_of(settings.get(name, ""))
 
 
-def _set_by_clients(protocol: Protocol) -> bool:
+def is_set_by_clients(protocol: Protocol) -> bool:
+    """True where members bring their own session timeout; since KIP-848 the brokers set it."""
     return protocol in ("classic", "unknown")
 
 
@@ -131,7 +139,7 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
 def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
     """session.timeout.ms of the group, or of one member, where a log shows it."""
     shown = timeline.cached(_shown)
-    if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
+    if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
         return shown.own[owner[1], SESSION]
     return shown.session or None
 
@@ -149,7 +157,7 @@ def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | 
 
     What another client printed says nothing of a member where configurations differ or its library is another one.
     """
-    if not _set_by_clients(timeline.protocol):
+    if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
     shown, logged = timeline.cached(_shown), timeline.cached(_logged_sessions)
     printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
@@ -181,7 +189,7 @@ def default_session_ms(timeline: Timeline) -> int | None:
     """session.timeout.ms where nobody set it: by protocol, kind of client, or the releases that the logs name."""
     if len(timeline.protocols) > 1:
         return None  # classic members had a timeout of their own
-    if not _set_by_clients(timeline.protocol):
+    if not is_set_by_clients(timeline.protocol):
         return DEFAULT_MS[SESSION]
     if timeline.kind == "connect":
         return SESSION_BEFORE_3_0
@@ -231,7 +239,7 @@ def is_implausible(exceeded_ms: int | None) -> bool:
 def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
     shown = timeline.cached(_shown)
-    if owner is not None and _set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
+    if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
         return shown.own[owner[1], HEARTBEAT]
     return setting_ms(timeline, HEARTBEAT)
 

@@ -196,7 +196,7 @@ def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_i
     (guess,) = report_of([_PROSE, *lines, "... 5 minutes of this ...", line(300, told, _CLIENT), "```"],
                          tmp_path).incidents  # fmt: skip
     assert sure.root_causes[0].cause == guess.root_causes[0].cause == "rebalance-straggler"
-    assert sure.root_causes[0].confidence >= guess.root_causes[0].confidence
+    assert "picked lines may leave out that it did" not in sure.summary
     assert "picked lines may leave out that it did" in guess.summary
 
 

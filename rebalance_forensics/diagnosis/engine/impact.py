@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
-from msgspec.structs import replace
-
 from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import CoveredLog
@@ -114,25 +112,14 @@ def impact_of(
 
     Lines without times give no lengths, only the members that paused and the number of rebalances.
     """
-    found = _impact_of(timeline, started, ended, rebalances, unread, absent_members)
-    return replace(found, of_connect=True) if timeline.kind == "connect" else found
-
-
-def _impact_of(
-    timeline: Timeline,
-    started: int,
-    ended: int,
-    rebalances: Sequence[Rebalance],
-    unread: Sequence[UnreadSpan],
-    absent_members: Sequence[MemberSpan],
-) -> Impact:
+    of_connect = timeline.kind == "connect"
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
     logged = bool(pauses) or bool(timeline.cached(_logs_showing_pauses).places_touching(started, until))
     members = len({p.client_id or p.member_id for p in pauses}) if logged else None
     partitions = len({x for p in pauses for x in p.partitions}) if logged else None
     if not is_timed(started):
-        return Impact(members=members, partitions=partitions, rebalances=len(rebalances))
+        return Impact(members=members, partitions=partitions, rebalances=len(rebalances), of_connect=of_connect)
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
@@ -144,6 +131,7 @@ def _impact_of(
     longest_ms = by_partition[longest] if longest is not None else 0
     if longest_ms < step or not _is_known(owners, started, until, by_partition):
         return Impact(
+            of_connect=of_connect,
             pause_ms=pause_ms,
             members=members,
             partitions=partitions,
@@ -152,6 +140,7 @@ def _impact_of(
         )
     whole = owners.whole_between(started, until)
     return Impact(
+        of_connect=of_connect,
         unread_partition_ms=sum(by_partition.values()),
         unread_partitions=_concerned(by_partition),
         known_partitions=len(owners.partitions) if whole else None,

@@ -254,7 +254,7 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
 
 
 def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[Event], session: int) -> bool:
-    """True if the coordinator's log goes on for a session timeout and does not remove it: its heartbeats resumed."""
+    """True if the coordinator's log continues for a session timeout without removing it: its heartbeats resumed."""
     begin, end = time_of(expired[0]) - session, time_of(expired[-1]) + session
     heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
     return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
@@ -275,8 +275,8 @@ def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         leading = [e for e in events if isinstance(e, ConfigOffsetBehind) and e.leading]
         sentence = (
             f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, "
-            "so that all read the config topic again: usual after a configuration change. If it goes on, the workers "
-            "of this group.id do not share one config topic."
+            "so that all read the config topic again: usual after a configuration change. If it keeps happening, the "
+            "workers of this group.id do not share one config topic."
             if leading
             else f"rejoined {times(len(events))} because it had not read the config topic as far as its assignment "
             "requires, as workers do right after a configuration change."

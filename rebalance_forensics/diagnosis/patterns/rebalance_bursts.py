@@ -25,7 +25,7 @@ _WHY = {
     "UNKNOWN_MEMBER_ID": "the coordinator no longer knew the member: it had been removed, or its id was an old one",
     "ILLEGAL_GENERATION": "the group had moved on to a later generation",
     "NOT_COORDINATOR": "the broker was no longer the group's coordinator",
-    # GroupMetadataManager.storeGroup answers so when the append fails for want of replicas or in time.
+    # GroupMetadataManager.storeGroup returns it when the append lacks replicas or times out.
     "COORDINATOR_NOT_AVAILABLE": "the coordinator could not write to __consumer_offsets, or was shutting down",
     "COORDINATOR_LOAD_IN_PROGRESS": "the new coordinator was still loading the group",
     "FENCED_INSTANCE_ID": "another running member uses the same group.instance.id",

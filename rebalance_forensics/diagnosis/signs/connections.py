@@ -35,7 +35,13 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.replay.lost_membership import was_expelled
-from rebalance_forensics.timeline.timeouts import DEFAULT_MS, LEAST_SESSION, session_timeout_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import (
+    DEFAULT_MS,
+    LEAST_SESSION,
+    is_set_by_clients,
+    session_timeout_ms,
+    shown_session_ms,
+)
 from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
@@ -70,7 +76,7 @@ def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
     # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
     # until a request times out.
-    needed = session if timeline.protocol in ("classic", "unknown") else REQUEST_TIMEOUT_MS
+    needed = session if is_set_by_clients(timeline.protocol) else REQUEST_TIMEOUT_MS
     alive = bool(logs) and isinstance(log_continues(timeline, absence), Present)
     if alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))

@@ -93,7 +93,7 @@ def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> 
 
 
 def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    # Where neither the leader nor the generation of a join is told (Sarama).
+    # Sarama logs neither the leader nor the generation of a join.
     joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
     return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
 

@@ -11,11 +11,10 @@ from rebalance_forensics.timeline.timeouts import (
     SESSION,
     SESSION_BEFORE_3_0,
     default_session_ms,
+    is_set_by_clients,
     session_of_member_ms,
     shown_session_ms,
 )
-
-_SET_BY_BROKERS = ("consumer", "share", "streams")
 
 
 def session_in_words(timeline: Timeline, participant: Participant | None = None) -> str:
@@ -35,7 +34,7 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
 
 def session_setting(timeline: Timeline) -> str:
     """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
-    if timeline.protocol in _SET_BY_BROKERS:
+    if not is_set_by_clients(timeline.protocol):
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
     return consumer_setting(timeline, SESSION)
 
@@ -55,20 +54,20 @@ def _runs_in_connect(timeline: Timeline) -> bool:
 
 def least_session(timeline: Timeline) -> str:
     """The broker's lower bound of the session timeout, with its default (GroupCoordinatorConfig)."""
-    if timeline.protocol in _SET_BY_BROKERS:
+    if not is_set_by_clients(timeline.protocol):
         return f"group.{timeline.protocol}.min.session.timeout.ms, 45000 by default"
     return "group.min.session.timeout.ms, 6000 by default"
 
 
 def session_ceiling(timeline: Timeline) -> str:
     """The broker's upper bound of the session timeout (GroupCoordinatorConfig)."""
-    protocol = f"{timeline.protocol}." if timeline.protocol in _SET_BY_BROKERS else ""
+    protocol = "" if is_set_by_clients(timeline.protocol) else f"{timeline.protocol}."
     return f"group.{protocol}max.session.timeout.ms"
 
 
 def session_limit(timeline: Timeline, participant: Participant) -> str:
     """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
     shown = session_of_member_ms(timeline, participant)
-    if timeline.protocol in _SET_BY_BROKERS:
+    if not is_set_by_clients(timeline.protocol):
         return f"its session timeout{f' ({seconds(shown)})' if shown else ''}"
     return f"session.timeout.ms{f' ({shown} ms)' if shown else ''}"

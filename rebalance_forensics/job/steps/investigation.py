@@ -106,7 +106,7 @@ class _Shared:
     events: dict[str, UngroupedEvents] = field(default_factory=dict)
     """By cluster."""
     listed: dict[str, tuple[Event, ...]] = field(default_factory=dict)
-    """The same as they were dealt."""
+    """The events of each cluster in the order in which they were dealt."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
         """Forget those of another date; whether it was another."""

@@ -62,7 +62,7 @@ class JsonEnvelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple({**shared, **entry} for entry in entries if isinstance(entry, Mapping))
 
     def is_partial(self, fields: Fields) -> bool:
-        """Whether the line goes on in the next entry."""
+        """True if the line continues in the next entry."""
         return any(str(fields.get(key, "")).startswith(value) for key, value in self.partial.items())
 
     def _line(self, line: Line, fields: Fields) -> Line:
@@ -88,7 +88,7 @@ class DockerEntry(JsonEnvelope, frozen=True, kw_only=True):
     """Docker's json-file driver cuts a line at 16 KiB; only its last part ends with a newline."""
 
     def is_partial(self, fields: Fields) -> bool:
-        """Whether the line goes on in the next entry; shippers that add keys of their own take the newline off."""
+        """True if the line continues in the next entry; shippers that add their own keys remove the newline."""
         return not str(fields.get("log")).endswith("\n") and "date" not in fields and "kubernetes" not in fields
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS, TICK_MS
@@ -46,7 +47,7 @@ def _coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     removals = _removals(timeline)
     if len(removals) < 2:
         return ()
-    waits = {rebalance.id: removal.at - rebalance.started_at for rebalance, removal in removals if removal.at}
+    waits = {rebalance.id: time_of(removal) - rebalance.started_at for rebalance, removal in removals}
     timeout = min(waits.values())
     return tuple(
         CoordinatorSilence(rebalance=rebalance, removal=removal, open_ms=waits[rebalance.id], timeout_ms=timeout)

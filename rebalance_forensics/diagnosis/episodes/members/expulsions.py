@@ -77,7 +77,7 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
 
 
 def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines that show a lost membership, where the member's log begins with them and goes on."""
+    """The lines that show a lost membership, where the member's log begins with them and continues."""
     # The answers to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
     # minutes later, by its next commit or when it revokes its partitions; a log of warnings shows only such commits.
     if not any(log.detailed for log in timeline.coverage.of(absence.participant)):

@@ -62,7 +62,7 @@ class PollTimeouts(Struct, frozen=True):
 
     @property
     def away_ms(self) -> int:
-        """The longest absence until the return; 0 where no member came back."""
+        """The longest time that a member took to rejoin; 0 if none did."""
         return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
 
 

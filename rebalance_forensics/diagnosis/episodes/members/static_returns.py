@@ -58,7 +58,7 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
 
 def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
     """True if no log shows that the processes had stopped whose places these members took (KIP-345)."""
-    # A coordinator whose log goes on for a session would show them fenced, or back in their places.
+    # A coordinator log that continues for a session timeout would show them fenced, or rejoining.
     heard_on = timeline.coverage.end - group[-1].at >= session_timeout_ms(timeline)
     return not (timeline.has_coordinator_log and heard_on) and not any(_has_former_process(timeline, r) for r in group)
 

@@ -9,19 +9,12 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
     JoinRequested,
     JoinStarted,
-    JoinSucceeded,
-    SyncSucceeded,
 )
-from rebalance_forensics.timeline.clients import logs_joins
+from rebalance_forensics.timeline.clients import ANSWERS_TO_NOTICE, logs_joins
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -29,12 +22,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms
 
-_ACTED = (
-    JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
-    PollTimeoutExpired, ConsumerClosed,
-)  # fmt: skip
 # A member without a coordinator cannot join, however often it polls.
-_ENDS = (*_ACTED, CoordinatorLost)
+_ENDS = (*ANSWERS_TO_NOTICE, CoordinatorLost)
 
 
 class RebalanceNotice(Struct, frozen=True):
