@@ -24,7 +24,7 @@ from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock, until_failure
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
-from rebalance_forensics.timeline.identity.merged_logs import instance_of
+from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
     letters_of_its_own,

@@ -23,8 +23,8 @@ from rebalance_forensics.report.wording import (
     some,
     step,
 )
+from rebalance_forensics.timeline.evidence import without_middle
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import without_middle
 
 LINE_CHARACTERS = 1_000
 LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)

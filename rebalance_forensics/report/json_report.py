@@ -24,6 +24,7 @@ from rebalance_forensics.report.documents import Document, Json, pieces
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import narrative
+from rebalance_forensics.timeline.evidence import shortened
 from rebalance_forensics.timeline.model import (
     Burst,
     Evidence,
@@ -39,7 +40,6 @@ from rebalance_forensics.timeline.model import (
     Spacing,
     UnreadSpan,
 )
-from rebalance_forensics.timeline.text_limit import shortened
 
 SCHEMA_VERSION = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from rebalance_forensics.timeline.text_limit import shortened
+from rebalance_forensics.timeline.evidence import shortened
 
 # Control, format (bidirectional marks, zero widths), surrogate, private and unassigned characters.
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -14,15 +14,13 @@ from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coordinators import coordinators_of
 from rebalance_forensics.timeline.coverage import coverage_of
 from rebalance_forensics.timeline.event_index import settings_of
-from rebalance_forensics.timeline.group_lines import attributed, gathered
+from rebalance_forensics.timeline.group_lines import attributed, gathered, identified
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.build_participants import profile_of
-from rebalance_forensics.timeline.identity.speakers import identified
 from rebalance_forensics.timeline.pauses import pauses_of
-from rebalance_forensics.timeline.replay.follow_ups import with_follow_ups
+from rebalance_forensics.timeline.processes import processes_of
+from rebalance_forensics.timeline.profile import profile_of
+from rebalance_forensics.timeline.rebalance_requests import requests_of, with_follow_ups
 from rebalance_forensics.timeline.replay.group_replay import replayed
-from rebalance_forensics.timeline.replay.processes import processes_of
-from rebalance_forensics.timeline.replay.requests import requests_of
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import session_of_events
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import combinations, groupby
 from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
-from rebalance_forensics.events.process import SettingsReported, StartTimeReported
-from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
-from rebalance_forensics.timeline.clocks.writing_order import with_times
+from rebalance_forensics.events.coordinator import CoordinatorElected, TopicChanged
+from rebalance_forensics.events.process import BrokerStarted, SettingsReported, StartTimeReported
+from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
-from rebalance_forensics.timeline.foreign_brokers import BrokerLogs, directory_at
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
+from rebalance_forensics.timeline.identity.log_writers import with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.identity.roles import with_brokers, with_roles
-from rebalance_forensics.timeline.unnamed_clients import UnnamedClients
-from rebalance_forensics.timeline.unnamed_groups import UnnamedGroup, unnamed_groups
-from rebalance_forensics.utc_offsets import offset_at
+from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
+from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
 
 
 class UngroupedEvents:
@@ -186,3 +185,139 @@ def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
         starts = (e for e in in_log if isinstance(e, StartTimeReported) and e.at is not None)
         for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):
             yield next(of_one_offset)
+
+
+_CREATED = "Created log for partition"
+_FIRST_REGISTRATION = "No previous registration found"
+
+
+# Logs of another cluster in the same directory show by what happens once in a cluster: a partition of
+# __consumer_offsets is created once on a broker, a leader is elected for it once with each epoch, a broker registers
+# for the first time once (KRaft). And a broker is one process: two that have its id and write at the same time are two
+# brokers. Cluster ids do not always differ: all clusters made after Kafka's Docker examples share one.
+class _BrokerLog:
+    """The broker that one file is of, and the events in it that happen once in a cluster."""
+
+    def __init__(self) -> None:
+        self.ids: Counter[int] = Counter()
+        self.once: dict[tuple[object, ...], int] = {}
+        """The times of events that happen once in the life of a cluster."""
+        self.components: set[str] = set()
+        self.times: list[int] = []
+
+    def add(self, event: Event) -> None:
+        """Add a line of the file."""
+        speaker = event.speaker
+        if speaker.broker is not None:
+            self.ids[speaker.broker] += 1
+        if speaker.component is not None:
+            self.components.add(speaker.component)
+        if event.at is None:
+            return
+        self.times.append(event.at)
+        match event:
+            case TopicChanged(topic="__consumer_offsets") if _CREATED in event.text and speaker.broker is not None:
+                partition = event.text.partition(_CREATED)[2].split(" in ")[0]
+                self.once[_CREATED, speaker.broker, partition] = event.at
+            case CoordinatorElected(epoch=int()):
+                self.once["elected", event.partition, event.epoch] = event.at
+            case BrokerStarted(broker=int()) if _FIRST_REGISTRATION in event.text:
+                self.once["registered", event.broker] = event.at
+
+    def is_of_another_cluster(self, other: _BrokerLog) -> bool:
+        """True where both cannot be of one cluster; neither is a copy of the other.
+
+        Times that differ by a zone are of one event, logged by two clocks.
+        """
+        apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
+        if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
+            return True
+        if not self.ids or not other.ids or self.ids.most_common(1)[0][0] != other.ids.most_common(1)[0][0]:
+            return False
+        return self.overlap_ms(other.times) > 0 and not self.components.isdisjoint(other.components)
+
+    def overlap_ms(self, times: Sequence[int]) -> int:
+        """For how many ms the file was written during these times."""
+        if not self.times or not times:
+            return 0
+        return max(min(max(self.times), max(times)) - max(min(self.times), min(times)), 0)
+
+
+class BrokerLogs:
+    """The logs of brokers, and the pairs of them that cannot be of one cluster."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._logs: dict[Place, _BrokerLog] = defaultdict(_BrokerLog)
+        for event in events:
+            self._logs[place_of(event)].add(event)
+        self._rivals: dict[Place, set[Place]] = defaultdict(set)
+        for log, other in combinations(self._logs, 2):
+            if _home(log) != _home(other) and self._logs[log].is_of_another_cluster(self._logs[other]):
+                self._rivals[log].add(other)
+                self._rivals[other].add(log)
+
+    def directories_of_clusters(self, paths: Collection[str]) -> tuple[int, frozenset[str]] | None:
+        """The depth and names of the directories of several clusters, where each has its own.
+
+        None unless they hold all of these files, and brokers of several ids each where there are several.
+        """
+        pairs = [(place[0], rival[0]) for place, rivals in self._rivals.items() for rival in rivals]
+        depths = {_shared_directories(path, other) for path, other in pairs}
+        if len(depths) != 1:
+            return None
+        depth = depths.pop()
+        if any(path.count("/") <= depth + 1 for pair in pairs for path in pair):
+            return None  # what lies directly above the files are hosts
+        names = frozenset(path.split("/")[depth] for pair in pairs for path in pair)
+        brokers: dict[str | None, set[int]] = defaultdict(set)
+        for (path, _), log in self._logs.items():
+            brokers[directory_at(path, depth)].update(log.ids)
+        several = max(map(len, brokers.values())) > 1 or len(set().union(*brokers.values())) == 1
+        return (depth, names) if several and all(directory_at(path, depth) in names for path in paths) else None
+
+    def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
+        """The files of brokers outside a group's cluster, by the group's own lines.
+
+        Of two brokers with one id the group's is the one that logs it, else the one whose log lies nearer to those that
+        do, else the one that ran at the time.
+        """
+        if not self._rivals:
+            return frozenset()
+        of_group = [event for event in own if event.group is not None]
+        places = {place_of(event) for event in of_group}
+        times = [event.at for event in of_group if event.at is not None]
+        files = {place[0] for place in places}
+
+        def nearness(place: Place) -> tuple[bool, int, int]:
+            return place in places, _nearness(place[0], files), self._logs[place].overlap_ms(times)
+
+        return frozenset(
+            place[0]
+            for place, rivals in self._rivals.items()
+            if place not in places and any(nearness(rival) > nearness(place) for rival in rivals)
+        )
+
+
+def directory_at(path: str, depth: int) -> str | None:
+    """The directory at a depth of a path; None where the path is shorter."""
+    directories = path.split("/")[:-1]
+    return directories[depth] if depth < len(directories) else None
+
+
+def _home(place: Place) -> tuple[str, str | None]:
+    """The directory of a log and its host: pieces of a rolled log have both in common."""
+    return place[0].rpartition("/")[0], place[1]
+
+
+def _nearness(path: str, others: Collection[str]) -> int:
+    """The number of directories from the top that a file shares with the nearest of others."""
+    return max((_shared_directories(path, other) for other in others), default=0)
+
+
+def _shared_directories(path: str, other: str) -> int:
+    shared = 0
+    for directory, other_directory in zip(path.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if directory != other_directory:
+            break
+        shared += 1
+    return shared

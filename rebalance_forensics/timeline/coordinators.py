@@ -1,12 +1,23 @@
-"""The coordinators of a group over time: the brokers that wrote its lines, and those that clients discovered."""
+"""The coordinators of a group over time, and evictions by brokers that no longer coordinate it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.rebalances import (
+    GenerationStabilized,
+    GroupEmptied,
+    RebalanceAbandoned,
+    RebalanceStarted,
+)
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.model import CoordinatorTerm
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
@@ -40,3 +51,60 @@ def _broker(event: Event) -> str | None:
         if coordinator is not None:
             return f"broker-{coordinator}"
     return None
+
+
+class FormerCoordinatorLines(Struct, frozen=True):
+    """Lines of former coordinators, by `id` of the event."""
+
+    evicting: frozenset[int] = frozenset()
+    """Evictions after another broker had loaded the group, before this one learned of it."""
+    too_late: frozenset[int] = frozenset()
+    """Lines after the broker had unloaded the group itself: they concern no member any more."""
+
+
+# A broker that was paused expires every session when it wakes up, before it learns that it lost the group
+# (GroupCoordinator.onExpireHeartbeat, onResignation). Its timers also outlive the group: a join that it had begun times
+# out after it has unloaded the group, and it removes the members that have not rejoined (onCompleteJoin). The members
+# go on with its successor.
+def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
+    """The lines of brokers about members that they no longer coordinate.
+
+    A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
+    generation before: the line that it got the group back may be missing.
+    """
+    if not events.has_type(GroupUnloaded):
+        return FormerCoordinatorLines()
+    void: set[int] = set()
+    evictions: dict[int, list[tuple[Event, bool]]] = {}
+    unloaded: set[int] = set()
+    too_late: set[int] = set()
+    holder: int | None = None
+    for event in events:
+        broker = event.speaker.broker
+        if broker is None or event.group is None:
+            continue
+        match event:
+            case GroupLoaded():
+                holder = broker
+                evictions.pop(broker, None)
+                unloaded.discard(broker)
+            case GroupUnloaded():
+                void |= {id(e) for e, late in evictions.pop(broker, ()) if late or _was_unwritten(e, event)}
+                unloaded.add(broker)
+            case MemberFailed() | RebalanceAbandoned() if broker in unloaded:
+                too_late.add(id(event))
+            case GenerationStabilized() | GroupEmptied() | RebalanceStarted(generation=0):
+                evictions.pop(broker, None)
+                unloaded.discard(broker)
+            case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired"):
+                evictions.setdefault(broker, []).append((event, holder not in (None, broker)))
+    return FormerCoordinatorLines(frozenset(void), frozenset(too_late))
+
+
+def _was_unwritten(evicting: Event, unloading: Event) -> bool:
+    """True for an eviction just before the group was unloaded: the next coordinator loads the member again.
+
+    Evictions reach `__consumer_offsets` with the next generation only (GroupMetadataManager.storeGroup), and none was
+    created since. A member that was evicted earlier is unknown to the next coordinator as well.
+    """
+    return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.lane_events import MARKED
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 
 E = TypeVar("E", bound=Event)
@@ -64,6 +63,7 @@ class EventIndex(TimeIndex[Event]):
             places[type(event)].append(place)
         self._places = dict(places)
         self._asked: dict[tuple[type[Event], ...], TimeIndex[Any]] = {}
+        self._by_broker: dict[tuple[type[Event], ...], dict[int | None, TimeIndex[Any]]] = {}
 
     @property
     def kinds(self) -> Collection[type[Event]]:
@@ -103,16 +103,16 @@ class EventIndex(TimeIndex[Event]):
         known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
         return {broker for broker in known if broker is not None}
 
-    def marked_of(self, broker: int) -> TimeIndex[Event]:
-        """A broker's lines that swim lanes show."""
-        return self._marked.get(broker) or NOTHING
-
-    @cached_property
-    def _marked(self) -> dict[int | None, TimeIndex[Event]]:
-        found: dict[int | None, list[Event]] = defaultdict(list)
-        for event in self.of_type(*MARKED):
-            found[event.speaker.broker].append(event)
-        return {broker: TimeIndex(events, time_of, ordered=True) for broker, events in found.items()}
+    def from_broker(self, broker: int, *kinds: type[E]) -> TimeIndex[E]:
+        """The events of these types that one broker wrote."""
+        by_broker = self._by_broker.get(kinds)
+        if by_broker is None:
+            found: dict[int | None, list[E]] = defaultdict(list)
+            for event in self.of_type(*kinds):
+                found[event.speaker.broker].append(event)
+            by_broker = {of: TimeIndex(events, time_of, ordered=True) for of, events in found.items()}
+            self._by_broker[kinds] = by_broker
+        return by_broker.get(broker, NOTHING)
 
     @cached_property
     def until(self) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import without_middle
 
 LONGEST_TEXT = 2_000
 
@@ -19,3 +20,39 @@ def evidence_of(event: Event) -> Evidence:
         timestamp=event.at,
         text=without_middle(text, LONGEST_TEXT),
     )
+
+
+_CUT = re.compile(r" … \(\+(\d{1,18}) characters?\)\Z")
+_CUT_WITHIN = re.compile(r" … \(\+(\d{1,18}) characters?\) … ")
+_LONGEST_MARK = 40
+# To say that so many characters are missing would take as many.
+_NOT_WORTH_IT = 20
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters and say how many were left out."""
+    if len(text) <= limit + _NOT_WORTH_IT:
+        return text
+    found = _CUT.search(text, max(0, len(text) - _LONGEST_MARK))
+    whole, missing = (text[: found.start()], int(found[1])) if found else (text, 0)
+    if len(whole) <= limit:
+        return text
+    missing += len(whole) - limit
+    return f"{whole[:limit].rstrip()} … (+{missing} character{'' if missing == 1 else 's'})"
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Cut the first line of a text to `limit` characters between its head and its end, which says why.
+
+    A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
+    them. Where the first line fits, the text is cut as others are.
+    """
+    line = text.partition("\n")[0]
+    if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
+        return shortened(text, limit)
+    room = limit - _LONGEST_MARK
+    head, end = room // 3, len(line) - (room - room // 3)
+    cut = line[head:end]
+    missing = len(text) - len(line) + len(cut)
+    missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(cut))
+    return f"{line[:head].rstrip()} … (+{missing} characters) … {line[end:].lstrip()}"

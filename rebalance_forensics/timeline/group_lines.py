@@ -1,25 +1,48 @@
 """The lines of a group before they are timed: those that name it, and those that may concern it.
 
-`gathered` collects them and corrects what single lines misreport; `attributed` picks, once the speakers are identified,
-the lines without a group that belong to this one.
+`gathered` collects them and corrects what single lines misreport; `identified` finds the process and the client that
+wrote each; `attributed` picks, once the speakers are identified, the lines without a group that belong to this one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, in_common
-from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.process import GroupMentioned
-from rebalance_forensics.events.rebalances import GenerationReset, HeartbeatFailed, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
+from rebalance_forensics.events.membership import (
+    LeaveSent,
+    MemberIdIssued,
+    MemberJoined,
+    PollTimeoutExpired,
+    Subscribed,
+)
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.process import ClientStarted, ConsumerClosed, GroupMentioned, SettingsReported
+from rebalance_forensics.events.rebalances import (
+    GenerationReset,
+    HeartbeatFailed,
+    JoinReported,
+    JoinStarted,
+    JoinSucceeded,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import distinct
-from rebalance_forensics.timeline.group_attribution import adopted, concerning
-from rebalance_forensics.timeline.identity.roles import with_roles
-from rebalance_forensics.timeline.sarama_sessions import is_of_any_client, with_sessions
+from rebalance_forensics.timeline.group_attribution import adopted, concerning, group_in
+from rebalance_forensics.timeline.identity.copied_logs import without_copies
+from rebalance_forensics.timeline.identity.log_writers import with_process_places, with_roles
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import own_member_id, place_name
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_MS, TICK_MS
 
 # Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors.
 _ANSWERS = {
@@ -93,3 +116,265 @@ def _answered(lost: CoordinatorLost) -> Event:
     if answer is None:
         return lost
     return HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
+
+
+# A client id comes from the process's configuration, from member ids in the same log, or from a member id that the
+# coordinator issued when only this client had asked to join.
+def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
+    """The lines, each with the process and the client that wrote it."""
+    own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
+    own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
+    if any(_lacks_client_id(event) for event in own):
+        # When an id was given and when a client asked for it stand in different logs. This is a first look at the
+        # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
+        own, other = _with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
+    return GroupLines(lines.group, tuple(own), tuple(other))
+
+
+def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
+    """The group's own lines, those without a client id with the only one that their process configured."""
+    nameless = {place_name(e) for e in own if _is_java_line(e)} - {place_name(e) for e in own if _names_its_speaker(e)}
+    names = _configured(group, nameless, shared) if nameless else {}
+    if not names:
+        return own
+    return [_with_configured_name(event, names) for event in own]
+
+
+def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
+    """Place -> client id, where all consumers configured there have the same one and are of this group."""
+    names_by_place: dict[str, set[str | None]] = defaultdict(set)
+    for event in shared:
+        if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
+            names_by_place[place_name(event)].add(
+                dict(event.settings).get("client.id") if group_in(event) == group else None
+            )
+    return {place: name for place, (name, *others) in names_by_place.items() if name and not others}
+
+
+def _is_java_line(event: Event) -> bool:
+    return event.speaker.role == "consumer" and event.group is not None
+
+
+def _names_its_speaker(event: Event) -> bool:
+    return event.speaker.role != "broker" and event.speaker.client_id is not None
+
+
+def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
+    name = names.get(place_name(event)) if _is_java_line(event) else None
+    return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
+
+
+def _with_names_from_member_ids(
+    events: Sequence[Event], shared: Sequence[Event]
+) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with."""
+    by_file: dict[Place | str, set[str]] = defaultdict(set)
+    by_place: dict[Place | str, set[str]] = defaultdict(set)
+    for event in events:
+        if _lacks_client_id(event) and (member := own_member_id(event)):
+            name = name_in_member_id(member) or ""
+            by_file[place_of(event)].add(name)
+            by_place[place_name(event)].add(name)
+    # In a rolled log a member id may stand in only one of the files.
+    names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
+    if not names:
+        return events, shared
+    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
+
+
+def _with_introduced_names(
+    events: Sequence[Event], shared: Sequence[Event], clocks: Mapping[Place, FileClock]
+) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Both lists, the lines of such clients with the client id in a member id that only they can have been issued."""
+    asked = _first_joins([e for e in events if _lacks_client_id(e) and e.at is not None], clocks)
+    if not asked:
+        return events, shared
+    names_by_place: dict[str, set[str]] = defaultdict(set)
+    for at, name in _ids_given(events, clocks):
+        near = [place for place, times in asked.items() if any(at - TICK_MS <= t <= at + REQUEST_MS for t in times)]
+        if len(near) == 1:
+            names_by_place[near[0]].add(name)
+    places: dict[str, set[str]] = defaultdict(set)
+    for place, found in names_by_place.items():
+        for name in found:
+            places[name].add(place)
+    names: dict[Place | str, str] = {
+        place: name for place, (name, *others) in names_by_place.items() if not others and len(places[name]) == 1
+    }
+    if not names:
+        return events, shared
+    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
+
+
+def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[int, str]]:
+    """The times at which ids were issued to members without a known log, with the client ids in them."""
+    known = {event.speaker.client_id for event in events if event.speaker.role != "broker"}
+    given = on_one_clock(
+        (e for e in events if isinstance(e, MemberIdIssued | MemberJoined) and e.at is not None), dict(clocks)
+    )
+    found = [(event.at or 0, name_in_member_id(event.member or "")) for event in given]
+    return [(at, name) for at, name in found if name is not None and name not in known]
+
+
+def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> dict[str, list[int]]:
+    """Place -> the times at which its client asked to join while it had no member id."""
+    asked: dict[str, list[int]] = defaultdict(list)
+    joined: set[str] = set()
+    for event in sorted(on_one_clock(events, dict(clocks)), key=lambda e: (e.at or 0, e.origin.byte_offset)):
+        place = place_name(event)
+        if isinstance(event, Subscribed | LeaveSent | PollTimeoutExpired):
+            joined.discard(place)
+        elif isinstance(event, JoinSucceeded):
+            joined.add(place)
+        elif isinstance(event, JoinStarted) and place not in joined:
+            asked[place].append(event.at or 0)
+    return asked
+
+
+def _lacks_client_id(event: Event) -> bool:
+    """True for a line of a client other than Java's that prints no client id."""
+    return event.speaker.role == "other" and event.speaker.client_id is None
+
+
+def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
+    """A line with the client id of its file or place, if it prints none itself."""
+    if not _lacks_client_id(event):
+        return event
+    name = names.get(place_of(event)) or names.get(place_name(event))
+    return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
+
+
+_SESSION_EVENTS = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
+_CLOSES = "go/client-closed"
+_FROM_START, _FROM_END = 2, 1
+"""The number of lookups until the member has joined: a client that starts has to find its coordinator first."""
+
+
+# Sarama logs neither joins nor leaves, only ended sessions, and no group. A session is what a member does within one
+# generation: the line of its end has the member and the generation, and a client that is closed ends its session first.
+# Once a member has joined, Sarama looks up the coordinator to fetch the offsets of its partitions, and that line has
+# the group.
+class _Session(Struct, frozen=True):
+    """The lines of one session in one log.
+
+    `asks` is where the member asked to join, `joined` its lookup after the join. Both are None if the log begins in the
+    middle of the session: the purpose of its lookups is unknown then. `end` is None while the session lasts.
+    """
+
+    member: str | None
+    asks: Event | None
+    joined: Event | None
+    end: PartitionsRevoked | None
+
+    @property
+    def generation(self) -> int | None:
+        return self.end.generation if self.end is not None else None
+
+
+def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
+    """The sessions of Sarama's members as events of the group; they replace those of `near` with the same origin."""
+    logs: dict[Place, list[Event]] = defaultdict(list)
+    for event in own:
+        if isinstance(event, CoordinatorFound | CoordinatorLost) and event.speaker.role == "other":
+            logs[place_of(event)].append(event)
+    if not logs:
+        return []
+    places_with_sessions: set[Place] = set()
+    for event in near:
+        if (place := place_of(event)) in logs and isinstance(event, _SESSION_EVENTS):
+            logs[place].append(event)
+            if _ends_a_session(event) or isinstance(event, ClientStarted):
+                places_with_sessions.add(place)
+    lines = [
+        sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(places_with_sessions, key=str)
+    ]
+    sessions = [session for log in lines for session in _sessions(log)]
+    return [
+        *_of_sessions(group, sessions),
+        *(replace(e, group=group) for log in lines for e in _closes_after_sessions(log)),
+    ]
+
+
+def is_of_any_client(event: Event) -> bool:
+    """True for the close of a Sarama client that may be a producer's: the line does not show its purpose."""
+    return isinstance(event, ConsumerClosed) and event.pattern == _CLOSES and event.group is None
+
+
+def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
+    reached: dict[int, set[int]] = defaultdict(set)
+    for session in sessions:
+        if session.generation is not None and session.joined is not None and session.joined.at is not None:
+            reached[session.joined.at].add(session.generation)
+    for session in sessions:
+        if session.asks is not None:
+            yield JoinStarted(**_common(session.asks, group))
+        if session.joined is not None:
+            generation = (
+                session.generation if session.end is not None else _generation_of_others(reached, session.joined)
+            )
+            common = _common(session.joined, group)
+            if generation is None:
+                yield JoinReported(**common, member=session.member)
+            else:
+                yield JoinSucceeded(**common, member=session.member, generation=generation, after_sync=True)
+        if session.end is not None:
+            yield replace(session.end, group=group)
+
+
+def _generation_of_others(reached: Mapping[int, set[int]], joined: Event) -> int | None:
+    """The generation that others joined at the same time; for a member whose log ends before its session."""
+    at = joined.at
+    if at is None:
+        return None
+    near = {g for then, found in reached.items() if abs(then - at) <= HEARTBEAT_MS for g in found}
+    return near.pop() if len(near) == 1 else None
+
+
+def _sessions(log: Sequence[Event]) -> Iterator[_Session]:
+    lookups: list[Event] = []
+    lost = False
+    member, before = None, None
+    wanted: int | None = None
+    for event in log:
+        if isinstance(event, CoordinatorFound):
+            lookups.append(event)
+        elif isinstance(event, CoordinatorLost):
+            lost = True
+        else:
+            if isinstance(event, PartitionsRevoked) and _ends_a_session(event):
+                yield _session(event.member, before, wanted, lookups, event)
+                member, before, wanted = event.member, event, _FROM_END
+            else:
+                if not lost:
+                    yield _session(member, before, wanted, lookups, None)
+                member, before, wanted = None, None, _FROM_START if isinstance(event, ClientStarted) else None
+            lookups, lost = [], False
+    if not lost:
+        yield _session(member, before, wanted, lookups, None)
+
+
+def _session(
+    member: str | None,
+    before: Event | None,
+    wanted: int | None,
+    lookups: Sequence[Event],
+    end: PartitionsRevoked | None,
+) -> _Session:
+    if wanted is None or not lookups:
+        return _Session(member, None, None, end)
+    # Of two lookups within one second only one is left; a member that ends a session has joined.
+    joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
+    return _Session(member, before or lookups[0], joined, end)
+
+
+def _closes_after_sessions(log: Sequence[Event]) -> Iterator[Event]:
+    """The closes that follow the end of a session: they are of that client, not of another one in the process."""
+    return (event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ConsumerClosed))
+
+
+def _ends_a_session(event: Event) -> bool:
+    return isinstance(event, PartitionsRevoked) and event.group is None and event.generation is not None
+
+
+def _common(event: Event, group: str) -> dict[str, Any]:
+    return {**in_common(event), "group": group}

@@ -1,18 +1,90 @@
-"""The history of a group as the report shows it, from its timeline."""
+"""The history of a group as the report shows it, and its swim lanes."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, islice
 from operator import attrgetter
+from typing import Literal
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.events.connect import ConnectorConfigChanged, DelayedRebalance, WorkerStopped
+from rebalance_forensics.events.coordinator import (
+    CoordinatorLost,
+    GroupLoaded,
+    GroupUnloaded,
+    NodeDisconnected,
+    OffsetsExpired,
+    ReplicasInsufficient,
+    TopicChanged,
+)
+from rebalance_forensics.events.epochs import GroupEpochBumped, GroupHeartbeatFailed, MemberReconciled
+from rebalance_forensics.events.membership import (
+    AuthorizationFailed,
+    InstanceFenced,
+    LeaveSent,
+    MemberFailed,
+    MemberLeft,
+    PollTimeoutExpired,
+    StaticMemberFenced,
+    StaticMemberReplaced,
+    Unsubscribed,
+)
+from rebalance_forensics.events.partitions import PartitionsAssigned, PartitionsLost, PartitionsRevoked
+from rebalance_forensics.events.process import (
+    BrokerStarted,
+    BrokerStopped,
+    ConsumerClosed,
+    ExceptionLogged,
+    ProcessDied,
+    ProcessStopping,
+    SettingsReported,
+    VersionReported,
+)
+from rebalance_forensics.events.rebalances import (
+    AssignmentFailed,
+    AssignmentNotStored,
+    AssignmentReceived,
+    GenerationReset,
+    GenerationStabilized,
+    GroupEmptied,
+    HeartbeatFailed,
+    JoinFailed,
+    RebalanceStarted,
+    SyncFailed,
+)
+from rebalance_forensics.events.streams import (
+    FollowUpTriggered,
+    ShutdownRequested,
+    StreamsStateChanged,
+    ThreadAdded,
+    ThreadFailed,
+)
+from rebalance_forensics.timeline.event_index import by_time_then_origin, merged
+from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import streams_client
+from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.lanes import lanes_of
-from rebalance_forensics.timeline.model import GroupHistory, Identity
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.join_barriers import late_joins
+from rebalance_forensics.timeline.model import (
+    Generation,
+    GroupHistory,
+    Identity,
+    Lane,
+    Mark,
+    Span,
+    SpanKind,
+    UnreadSpan,
+)
+from rebalance_forensics.timeline.ownership.ledger import Owner
+from rebalance_forensics.timeline.ownership.owners import ownership_of
+from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unnamed_groups import is_named
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 SHOWN_SETTINGS = (
     "group.protocol", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
@@ -77,3 +149,266 @@ def _versions(timeline: Timeline) -> tuple[tuple[str, str], ...]:
 
 def _who(event: Event) -> str:
     return event.speaker.host or event.speaker.file
+
+
+_LABELS: Mapping[str, str] = {
+    "stuck": "did not call poll()",
+    "dead": "its process was gone, and the group had not noticed",
+    "frozen": "its process was paused, and the group had not noticed",
+    "cut-off": "could not reach the brokers, and the group had not noticed",
+}
+_SILENT = ("session-expired", "vanished")
+Marks = dict[str, list[Mark]]
+LEAST_BROKER_EVENTS = 100
+
+
+def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
+    """A lane for each member, followed by those of its threads, then one for each coordinator."""
+    marks: Marks = defaultdict(list)
+    for event in merged(timeline.own, _broker_events(timeline)):
+        mark = mark_of(event)
+        if mark is not None:
+            for name in _lane_names(timeline, event, mark):
+                marks[name].append(mark)
+    members = sorted(timeline.members(), key=lambda a: a.name)
+    lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
+    return (*lanes, *_coordinator_lanes(timeline, marks))
+
+
+def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
+    """The lanes of an event: that of its speaker and, for a broker's line, those of the members it names."""
+    speaker = event.speaker
+    if speaker.role != "broker":
+        return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
+    named = [getattr(event, "member", None), *getattr(event, "members", ())]
+    members = [member for member in named if isinstance(member, str)]
+    names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
+    return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
+
+
+def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
+    """The lane of the thread, where it is known, else of the participant; a fault stands in both."""
+    if participant is None:
+        return set()
+    thread = streams_thread(name or "")
+    if thread is None or thread not in participant.threads:
+        return {participant.name}
+    return {thread, participant.name} if mark.severity == "fault" else {thread}
+
+
+def _broker_events(timeline: Timeline) -> list[Event]:
+    """The lines of its coordinators that name no group, limited to about as many as the group's own."""
+    # Those near its rebalances come first: a broker logs more in a day than a picture can show.
+    names = {term.broker for term in timeline.coordinators}
+    by_broker = [
+        timeline.ungrouped.from_broker(broker, *MARKED)
+        for broker in timeline.ungrouped.brokers
+        if f"broker-{broker}" in names
+    ]
+    most = len(timeline.own) + LEAST_BROKER_EVENTS
+    if sum(map(len, by_broker)) <= most:
+        return sorted(chain.from_iterable(by_broker), key=by_time_then_origin)
+    found: dict[int, Event] = {}
+    for rebalance in timeline.rebalances:
+        begin, end = rebalance.started_at - ONE_REBALANCE_MS, rebalance.ended_at() + ONE_REBALANCE_MS
+        found |= {id(event): event for events in by_broker for event in events.between(begin, end)}
+        if len(found) > most:
+            break
+    return sorted(islice(found.values(), most), key=by_time_then_origin)
+
+
+def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: Marks) -> Iterator[Lane]:
+    spans = sorted(_spans(timeline, participant), key=lambda s: (s.started_at, s.kind))
+    yield Lane(
+        name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
+    )
+    ids: dict[str | None, list[str]] = defaultdict(list)
+    for member in participant.member_ids if participant.threads else ():
+        ids[streams_thread(member)].append(member)
+    for thread in sorted(participant.threads):
+        generations = tuple(_generation_spans(timeline, ids[thread]))
+        if generations or marks.get(thread):
+            yield Lane(
+                name=thread,
+                kind="thread",
+                spans=generations,
+                marks=tuple(marks.get(thread, ())),
+                owner=participant.name,
+            )
+
+
+def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+    yield from _generation_spans(timeline, participant.member_ids)
+    by_name, names = timeline.cached(_pauses_by_name), participant.client_ids | participant.member_ids
+    for place in sorted({place for name in names for place in by_name.get(name, ())}):
+        pause = timeline.pauses[place]
+        label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
+        yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
+    yield from _unavailable_spans(timeline, participant)
+    for departure in timeline.departures.of(participant):
+        back = departure.returned.at if departure.returned else None
+        yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+
+
+def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
+    """A span for each generation that has one of these member ids, and one for the join before it."""
+    ordered, by_member = timeline.generations, timeline.cached(_generations_by_member)
+    for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
+        generation = ordered[index]
+        if generation.started_at is None:
+            continue
+        label = f"generation {generation.generation}"
+        number = generation.generation
+        begin = generation.completed_at or generation.started_at
+        if begin > generation.started_at:
+            yield Span(
+                started_at=generation.started_at,
+                ended_at=begin,
+                kind="joining",
+                label=f"joining {label}",
+                generation=number,
+            )
+        yield Span(
+            started_at=begin, ended_at=_next_start(ordered, index), kind="member", label=label, generation=number
+        )
+
+
+def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = defaultdict(list)
+    for place, generation in enumerate(timeline.generations):
+        for member in generation.members:
+            found[member.member_id].append(place)
+    return found
+
+
+def _next_start(ordered: Sequence[Generation], index: int) -> int | None:
+    return ordered[index + 1].started_at if index + 1 < len(ordered) else None
+
+
+def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = defaultdict(list)
+    for place, pause in enumerate(timeline.pauses):
+        found[pause.client_id].append(place)
+        found[pause.member_id].append(place)
+    return found
+
+
+def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
+    """The spans in which a member could not read before the group removed it, or held up a join barrier."""
+    for departure in timeline.departures.of(participant):
+        yield from _until_departure(timeline, participant, departure)
+    for join in late_joins(timeline).get(participant, ()):
+        begin = join.rebalance.started_at
+        yield Span(
+            started_at=begin,
+            ended_at=join.joined_at,
+            kind="holding-up",
+            label=f"joined {(join.joined_at - begin) / 1000:.1f} s after the rebalance began",
+            generation=join.rebalance.generation,
+        )
+
+
+def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
+    """The span before a departure in which the member could not read: by its partitions, else by its timeouts."""
+    unread = timeline.cached(_unread_by_client)
+    gaps = [
+        gap
+        for name in {*participant.client_ids, participant.name}
+        for gap in unread.get(name, ())
+        if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
+    ]
+    if gaps:
+        first = min(gaps, key=lambda gap: gap.started_at)
+        kind: SpanKind | None = first.why if first.why in ("stuck", "dead", "frozen", "cut-off") else None
+        began = first.started_at
+    elif departure.why == "rebalance-timeout":
+        rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
+        kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
+    elif departure.why == "poll-timeout":
+        poll = shown_poll_ms(timeline, owner=_owner(timeline, departure)) or 0
+        kind, began = "stuck", departure.at - poll
+    else:
+        session = shown_session_ms(timeline, _owner(timeline, departure)) or 0
+        kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
+    if kind is not None and began < departure.at:
+        label = _LABELS.get(kind, "no heartbeat arrived until its session expired")
+        label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
+        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
+
+
+def _owner(timeline: Timeline, departure: Departure) -> Owner:
+    """The consumer whose timeouts apply: the client in the member id, else the first of the participant."""
+    participant = departure.participant
+    named = timeline.participants.client_of(departure.member or "")
+    return participant, named or min(participant.client_ids, default="")
+
+
+def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
+    found: dict[str, list[UnreadSpan]] = defaultdict(list)
+    for gap in ownership_of(timeline).spans:
+        found[gap.client_id or ""].append(gap)
+    return found
+
+
+def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for term in timeline.coordinators:
+        if term.started_at is not None:
+            spans[term.broker].append(
+                Span(
+                    started_at=term.started_at,
+                    ended_at=term.ended_at,
+                    kind="coordinating",
+                    label=f"{term.broker} coordinates",
+                )
+            )
+    return [
+        Lane(name=broker, kind="broker", spans=tuple(spans[broker]), marks=tuple(marks.get(broker, ())))
+        for broker in sorted(spans)
+    ]
+
+
+_FAULTS = (
+    PollTimeoutExpired, MemberFailed, InstanceFenced, StaticMemberFenced, AuthorizationFailed,
+    ExceptionLogged, ProcessDied, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored,
+    ReplicasInsufficient,
+)  # fmt: skip
+_NOTICES = (
+    RebalanceStarted, MemberLeft, LeaveSent, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed,
+    GenerationReset, CoordinatorLost, NodeDisconnected, GroupLoaded, GroupUnloaded, GroupEmptied, GroupEpochBumped,
+    OffsetsExpired, TopicChanged, StaticMemberReplaced, Unsubscribed, PartitionsLost, FollowUpTriggered, ThreadAdded,
+    StreamsStateChanged, ConnectorConfigChanged, DelayedRebalance, WorkerStopped, ConsumerClosed, ProcessStopping,
+    BrokerStarted, BrokerStopped,
+)  # fmt: skip
+_PLAIN = (
+    GenerationStabilized, AssignmentReceived, SettingsReported, PartitionsRevoked, PartitionsAssigned, MemberReconciled,
+)  # fmt: skip
+_SEVERITIES: dict[type[Event], Literal["fault", "notice", "plain"]] = {
+    **dict.fromkeys(_FAULTS, "fault"),
+    **dict.fromkeys(_NOTICES, "notice"),
+    **dict.fromkeys(_PLAIN, "plain"),
+}
+MARKED = tuple(_SEVERITIES)
+
+
+@cache
+def _words(event: str) -> tuple[str, str]:
+    """`member-failed` and `member failed`."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", event).lower()
+    return words, words.replace("-", " ")
+
+
+def mark_of(event: Event) -> Mark | None:
+    """The mark of an event; None for events without a time and those that would only fill the lanes."""
+    replaces = isinstance(event, ThreadAdded) and event.replacing
+    severity = "fault" if replaces else _SEVERITIES.get(type(event))
+    if event.at is None or severity is None:
+        return None
+    kind, label = _words(type(event).__name__)
+    return Mark(
+        at=event.at,
+        kind=kind,
+        label=label,
+        severity=severity,
+        evidence=evidence_of(event),
+    )

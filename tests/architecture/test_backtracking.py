@@ -33,7 +33,7 @@ MATCHED = (
 )
 """Those that are kept in lists and fields and asked for the beginning of a text."""
 HARMLESS = {
-    "timeline.identity.processes_per_host._ENDING": "is asked of a file's name",
+    "timeline.identity.log_writers._ENDING": "is asked of a file's name",
     "sources.files.hosts._SUFFIX": "is asked of a file's name",
     "pipeline.instants._PART": "is asked of an option that somebody typed",
     "sources.layouts.json_field_names._WORD": "cannot fail once it has begun: one character less always does",

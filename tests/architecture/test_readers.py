@@ -23,10 +23,9 @@ PACKAGE = Path(known_bugs.__file__).parents[2]
 PATTERNS = PACKAGE.parent / "patterns"
 NO_JUDGES = frozenset(
     {
-        "timeline/lane_events.py",  # draws
+        "timeline/history.py",  # draws
         "timeline/group_attribution.py",  # whose line it is
         "timeline/unnamed_groups.py",
-        "timeline/unnamed_clients.py",
     }
 )
 READS_ANY_ERROR = {

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.model import Incident, MemberImpact
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report import wording
 from rebalance_forensics.timeline.build import build
-from rebalance_forensics.timeline.ownership import member_time_of
+from rebalance_forensics.timeline.ownership.member_time import member_time_of
 from tests.conftest import SAMPLES
 from tests.diagnosis.expiries import evicted
 from tests.incidents.sample import LOCAL, report_of

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.case import investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import Ownership, ownership_of
+from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
 from tests.story import Side, Story, clock, ms
 
 CLIENTS = ("c-1", "c-2", "c-3")

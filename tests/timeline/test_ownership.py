@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.ownership.owners import ownership_of
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.statics import said_by_static
 from tests.incidents.sample import Sample, all_samples, report_of

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.timeline.text_limit import shortened, without_middle
+from rebalance_forensics.timeline.evidence import shortened, without_middle
 
 
 def test_a_text_within_the_limit_stays_as_it_is() -> None:

@@ -13,7 +13,8 @@ from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import MemberSpan, MemberTime, Ownership, member_time_of, ownership_of
+from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, member_time_of
+from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 

@@ -36,7 +36,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import MemberSpan
+from rebalance_forensics.timeline.ownership.member_time import MemberSpan
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 LONGEST_CHAIN = 40

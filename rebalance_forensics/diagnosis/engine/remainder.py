@@ -43,7 +43,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.replay.follow_ups import REJOINS
+from rebalance_forensics.timeline.rebalance_requests import REJOINS
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 

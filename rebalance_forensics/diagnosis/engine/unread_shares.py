@@ -12,7 +12,8 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan
-from rebalance_forensics.timeline.ownership import MemberSpan, member_time_of, ownership_of
+from rebalance_forensics.timeline.ownership.member_time import MemberSpan, member_time_of
+from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 

@@ -31,6 +31,7 @@ from rebalance_forensics.events.rebalances import (
     JoinSucceeded,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -42,7 +43,6 @@ from rebalance_forensics.timeline.timeouts import (
     session_timeout_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.unasked_resets import given_up_unasked
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
     REQUEST_TIMEOUT_MS,

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSeque
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 

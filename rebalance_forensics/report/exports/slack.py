@@ -14,7 +14,7 @@ from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import faults, is_unexplained
 from rebalance_forensics.report.wording import cluster_of, count, culprits, group_of, impact, place, since, sureness
-from rebalance_forensics.timeline.text_limit import without_middle
+from rebalance_forensics.timeline.evidence import without_middle
 
 SUFFIX = ".slack.json"
 SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600

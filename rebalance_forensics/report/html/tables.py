@@ -14,6 +14,7 @@ from rebalance_forensics.report.html.picture_choice import SEVERITIES
 from rebalance_forensics.report.html.unread_reasons import REASONS
 from rebalance_forensics.report.lanes import lanes_of, member_name
 from rebalance_forensics.report.plain_text import lines_of
+from rebalance_forensics.timeline.evidence import without_middle
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
     Generation,
@@ -23,7 +24,6 @@ from rebalance_forensics.timeline.model import (
     Pause,
     UnreadSpan,
 )
-from rebalance_forensics.timeline.text_limit import without_middle
 from rebalance_forensics.timeline.windows import SHORTEST_UNREAD_MS
 
 

@@ -33,8 +33,8 @@ from rebalance_forensics.report.wording import (
     sureness,
     thousands,
 )
+from rebalance_forensics.timeline.evidence import shortened, without_middle
 from rebalance_forensics.timeline.model import Evidence
-from rebalance_forensics.timeline.text_limit import shortened, without_middle
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3

@@ -7,10 +7,11 @@ line as epoch ms, which gives the zone of a file whose layout has none.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, Subscribed
 from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
-from rebalance_forensics.records import MINUTE_MS, SECOND_MS, EpochMs
+from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks.shared_facts import (
     Differences,
     SharedFacts,
@@ -318,3 +319,40 @@ def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> Fil
         shown = applied or None
     zone_ms = minutes * MINUTE_MS
     return replace(known, zone=name, skew_ms=shown, shift_ms=zone_ms + applied, zone_ms=zone_ms, doubt=None)
+
+
+def as_written(events: Iterable[Event]) -> Iterator[Event]:
+    """The events file by file, each file from its oldest line on."""
+    in_files = sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset))
+    for _, in_file in groupby(in_files, key=attrgetter("origin.path")):
+        of_file = list(in_file)
+        yield from reversed(of_file) if is_newest_first(of_file) else of_file
+
+
+def is_newest_first(events: Sequence[Event]) -> bool:
+    """True where the times of a file's lines decrease."""
+    times = [event.at for event in events if event.at is not None]
+    if times == sorted(times):
+        return False
+    steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
+    return steps[-1] > 2 * steps[1]
+
+
+# Lines were written in the order of the file, or in reverse where an export is newest first.
+def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Event]:
+    """The events as written; a line without a time takes that of the line before it in its log, `others` included."""
+    last: dict[tuple[str, str | None], EpochMs] = {}
+    filled = []
+    lent = set(map(id, others))
+    for event in as_written([*events, *others]):
+        place = event.speaker.file, event.speaker.host
+        if event.at is not None:
+            last[place] = event.at
+        if id(event) not in lent:
+            filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
+    return filled
+
+
+def in_order(events: Sequence[Event]) -> list[Event]:
+    """Lines of which none has a time, with times that show their order and no duration."""
+    return [replace(event, at=EpochMs(ORDER_EPOCH + at * SECOND_MS)) for at, event in enumerate(as_written(events), 1)]

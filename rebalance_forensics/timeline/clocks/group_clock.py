@@ -12,9 +12,16 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
+from rebalance_forensics.timeline.clocks.file_clocks import (
+    FileClock,
+    Place,
+    in_order,
+    on_one_clock,
+    place_of,
+    read_clocks,
+    with_times,
+)
 from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
-from rebalance_forensics.timeline.clocks.writing_order import in_order, with_times
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import EventIndex
 

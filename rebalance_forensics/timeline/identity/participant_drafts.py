@@ -22,7 +22,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberReplaced,
 )
 from rebalance_forensics.events.rebalances import RebalanceStarted
-from rebalance_forensics.timeline.identity.merged_logs import instance_of
+from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
     is_thread_cut_off,

@@ -17,8 +17,8 @@ from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
-from rebalance_forensics.timeline.ownership.knowledge import members_counted
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.ownership.owners import members_counted
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS

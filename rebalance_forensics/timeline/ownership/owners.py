@@ -8,7 +8,7 @@ from then on.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
@@ -16,18 +16,28 @@ from operator import attrgetter
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    AssignmentFailed,
+    AssignmentNotStored,
+    AssignmentReceived,
+    GenerationStabilized,
+    SyncFailed,
+)
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
-from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
-from rebalance_forensics.timeline.ownership.consumers import Consumers
-from rebalance_forensics.timeline.ownership.knowledge import knowledge_of, printed_generations
+from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan, WhyUnread
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Owner, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
-from rebalance_forensics.timeline.ownership.readings import Owner, PartitionReading
-from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, unit_of
-from rebalance_forensics.timeline.ownership.spans import Gaps, UnknownSpan
+from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 
@@ -171,3 +181,218 @@ def _united(readings: Sequence[PartitionReading]) -> Iterator[tuple[int, int]]:
         until = max(until, reading.end)
     if since is not None and until is not None:
         yield since, until
+
+
+class Knowledge(Struct, frozen=True):
+    """The times from which the assignment in force is completely known, or no longer is."""
+
+    changes: tuple[tuple[int, bool], ...]
+    """For each generation when its assignment came and whether all of it is known; oldest first."""
+    nobody_else: bool = False
+    """Every member that any line names has a log, though none proves that there are no others. A partition that passes
+    between two of them, or comes back to the same one, is then taken to have had no third owner."""
+
+    def complete_at(self, at: int) -> bool:
+        """True where the assignment in force at that time is completely known."""
+        place = bisect_right(self.changes, (at, True))
+        return self.changes[place - 1][1] if place else self._first
+
+    def lost_between(self, begin: int, end: int) -> int | None:
+        """The first time between `begin` and `end` at which a member without a log may have been assigned some."""
+        for place in range(bisect_right(self.changes, (begin, True)), len(self.changes)):
+            at, whole = self.changes[place]
+            if at >= end:
+                break
+            if not whole:
+                return at
+        return None
+
+    def partial(self, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches in which a part of the assignment is unknown."""
+        since = None if self._first else 0
+        for at, whole in self.changes:
+            if whole and since is not None:
+                yield since, at
+                since = None
+            elif not whole and since is None:
+                since = at
+        if since is not None:
+            yield since, end
+
+    @property
+    def _first(self) -> bool:
+        return self.changes[0][1] if self.changes else True
+
+
+# A partition without a known owner is unread only if all owners are known: the assignment of a generation is complete
+# where its leader printed it, or where as many members log their own partitions as the coordinator counted.
+def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
+    """The completeness of each generation's assignment, by the owners that log their own."""
+    owners = consumers.reporting
+    if timeline.mode == "server-side":
+        all_report = _every_member_reports(timeline, owners)
+        return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
+    printed = printed_generations(timeline)
+    counted = members_counted(timeline)
+    members = {g.generation: g for g in timeline.generations}
+    known = []
+    for rebalance in timeline.rebalances:
+        at, number = rebalance.completed_at, rebalance.generation
+        if at is None:
+            continue
+        size = counted.get(number)
+        if number in printed or size == 0:
+            known.append((at, True))
+            continue
+        # A log that ended earlier does not show what its member was assigned.
+        heard = [owner for owner in owners if consumers.reports_at(owner, at)]
+        known.append((at, size is not None and _reporting_members(timeline, members.get(number or 0), heard) >= size))
+    return Knowledge(tuple(sorted(known)))
+
+
+def _reporting_members(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
+    """The number of members of a generation that log their own assignment; each stream thread is a member."""
+    clients = {client for _, client in owners}
+    alone = {participant for participant, _ in owners if participant.kind != "instance"}
+    members = generation.members if generation is not None else ()
+    return sum(m.client_id in clients or timeline.participants.of_member(m.member_id or "") in alone for m in members)
+
+
+def printed_generations(timeline: Timeline) -> frozenset[int | None]:
+    """The generations whose assignment the leader printed."""
+    computed = timeline.own.of_type(AssignmentComputed)
+    return frozenset(e.generation for e in computed if e.assignment)
+
+
+def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
+    """Generation -> number of members as the coordinator counted them."""
+    sizes: dict[int | None, int] = {}
+    for event in timeline.own.of_type(GenerationStabilized, AssignmentReceived):
+        assert isinstance(event, GenerationStabilized | AssignmentReceived)
+        if event.member_count is not None:
+            sizes[event.generation] = event.member_count
+    return sizes
+
+
+def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
+    """True where every known member logs its assignment; KIP-848 epochs are not counted one by one."""
+    reporting = {participant for participant, _ in owners}
+    return all(participant in reporting for participant in timeline.members())
+
+
+_GIVEN_BACK = frozenset({"revoked", "unknown"})
+
+
+class UnknownSpan(Struct, frozen=True, kw_only=True):
+    """A span in which the logs do not show whether a partition was read; `ended_at` is None at the end of the logs."""
+
+    partition: str
+    started_at: int
+    ended_at: int | None
+
+
+class Gaps:
+    """Classifies the gaps between the readings of a partition."""
+
+    def __init__(self, timeline: Timeline, knowledge: Knowledge, end: int) -> None:
+        self._knowledge = knowledge
+        self._end = end
+        self._hands_on_unseen = timeline.mode == "server-side"
+        self._failures: TimeIndex[Event] = TimeIndex(
+            timeline.own.of_type(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
+        )
+        self._in_force = TimeIndex((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
+        self._vanished = _vanished(timeline)
+        self._configured = TimeIndex(timeline.own.of_type(ConnectorConfigChanged), time_of)
+
+    def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
+        """The gaps of one partition; `readings` are in the order of their begins."""
+        yield from (_doubt(reading) for reading in readings if not reading.bounded)
+        latest = readings[0]
+        for reading in readings[1:]:
+            if reading.begin - latest.end > SHORTEST_UNREAD_MS:
+                yield from self._gap(latest, reading.begin)
+            if reading.end > latest.end:
+                latest = reading
+        if latest.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
+            yield from self._gap(latest, None)
+        elif latest.why == "dead":
+            yield UnknownSpan(partition=latest.partition, started_at=latest.end, ended_at=None)
+
+    def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
+        begin, name = before.end, before.partition
+        vanished_at = self._gone(name, begin, until)
+        if vanished_at is not None:
+            if vanished_at - begin > SHORTEST_UNREAD_MS:
+                yield self._span(before, vanished_at, certain=True)
+            return
+        since = self._unknown_from(before, until)
+        if since is None or (until is not None and until - since <= ROUND_TRIP_MS):
+            yield self._span(before, until, certain=True)
+            return
+        if since - begin > SHORTEST_UNREAD_MS:
+            yield self._span(before, since, certain=False)
+        yield UnknownSpan(partition=name, started_at=since, ended_at=until)
+
+    def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
+        """The time from which a member without a log may have owned the partition; None where none can have."""
+        if before.why == "unknown" and before.missed_at is None:
+            return before.end
+        if self._knowledge.nobody_else and until is not None:
+            return None
+        end = until if until is not None else self._end
+        handed_on = self._knowledge.lost_between(before.end, end)
+        # A coordinator that assigns by itself (KIP-848) hands on what was revoked without a generation of its own.
+        kept_back = before.why == "revoked" and not self._hands_on_unseen
+        if handed_on is not None or self._knowledge.complete_at(before.end) or kept_back:
+            return handed_on
+        return max(before.end, before.missed_at or before.end)
+
+    def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
+        """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
+        end = until if until is not None else self._end
+        for at in self._vanished.get(partition.rpartition("-")[0], ()):
+            if begin <= at < end:
+                return at
+        if until is None:
+            changes = self._configured.between(begin - ROUND_TRIP_MS, end)
+            return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
+        return None
+
+    def _span(self, before: PartitionReading, until: int | None, *, certain: bool) -> UnreadSpan:
+        certain = certain and not (self._knowledge.nobody_else and not self._knowledge.complete_at(before.end))
+        return UnreadSpan(
+            partition=before.partition,
+            started_at=before.end,
+            ended_at=until,
+            client_id=before.client,
+            why=self._why(before, until),
+            certain=certain and before.certain,
+            from_earliest=before.earliest,
+        )
+
+    def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
+        """The reason of a gap: what ended the reading, or an assignment after it that failed or left this out."""
+        end, why = until if until is not None else self._end, before.why or "unknown"
+        if why not in _GIVEN_BACK:
+            return why
+        if self._failures.any_between(before.end, end):
+            return "assignment-failed"
+        given = self._in_force.first(before.end + 1)
+        left_out = given is not None and end - given > ROUND_TRIP_MS and self._knowledge.complete_at(given)
+        return "unassigned" if left_out else why
+
+
+def _doubt(reading: PartitionReading) -> UnknownSpan:
+    """The span before a loss without a known timeout: nothing bounds how early the member had stopped reading."""
+    begin = reading.begin if reading.earliest is None else reading.earliest
+    return UnknownSpan(partition=reading.partition, started_at=begin, ended_at=max(begin, reading.end))
+
+
+def _vanished(timeline: Timeline) -> Mapping[str, Sequence[int]]:
+    """When each topic was deleted."""
+    found: dict[str, list[int]] = {}
+    for event in timeline.of(TopicChanged):
+        if event.change == "deleted":
+            found.setdefault(event.topic, []).append(time_of(event))
+    return found

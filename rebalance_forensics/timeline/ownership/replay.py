@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged, WorkerAssigned, WorkerStopped
 from rebalance_forensics.events.epochs import MemberReconciled
 from rebalance_forensics.events.membership import LeaveSent
 from rebalance_forensics.events.partitions import (
@@ -20,14 +21,12 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import AssignmentComputed
+from rebalance_forensics.events.rebalances import AssignmentComputed, JoinStarted
 from rebalance_forensics.events.streams import TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.connect_work import WORK, apply_worker_line
-from rebalance_forensics.timeline.ownership.consumers import Consumers, names_partitions
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, Owner, names_partitions
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
-from rebalance_forensics.timeline.ownership.readings import Ledger, Loss, Owner
 
 TASKS = (TasksAssigned, TasksRevoked, TasksLost)
 _CLOSES = (ConsumerClosed, LeaveSent)
@@ -212,3 +211,31 @@ def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> N
             ledger.release(owner, active, Loss(at=at, why="revoked"))
         case TasksLost():
             ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="fenced"))
+
+
+WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
+
+
+# A worker prints its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3,
+# or connect.protocol=eager) stop everything for a rebalance; others stop what is revoked (KIP-415).
+def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
+    """Move connectors and tasks by a worker's own line."""
+    match event:
+        case WorkerAssigned():
+            given = [*event.connectors, *event.tasks]
+            revoked = [work for work in ledger.owned.get(owner, ()) if work not in given]
+            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
+            ledger.assign(owner, given, at)
+        case JoinStarted() if eager:
+            ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="revoked"))
+        case WorkerStopped():
+            ledger.closed(owner, at)
+
+
+def dropped(event: ConnectorConfigChanged, work: str) -> bool:
+    """True where this change of configuration may have removed the connector or task for good."""
+    if event.connector is None or event.change not in ("removed", "tasks", "updated"):
+        return False
+    connector, _, number = work.rpartition("-")
+    is_task = number.isdecimal() and connector == event.connector
+    return is_task or (event.change == "removed" and work == event.connector)

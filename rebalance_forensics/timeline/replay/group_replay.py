@@ -17,27 +17,29 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import StaticMemberKept
 from rebalance_forensics.events.rebalances import AssignmentComputed, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.timeline.coordinators import lines_of_former_coordinators
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance, Start, StaticReturn, numbered
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.model import Generation
-from rebalance_forensics.timeline.replay.deaths import final_deaths
+from rebalance_forensics.timeline.processes import Processes, closed_at_last, final_deaths
 from rebalance_forensics.timeline.replay.drafts import DepartureDraft, finished
-from rebalance_forensics.timeline.replay.former_coordinators import lines_of_former_coordinators
-from rebalance_forensics.timeline.replay.generations import Generations, Slot, generation_of, rebalance_of
-from rebalance_forensics.timeline.replay.group_epochs import (
+from rebalance_forensics.timeline.replay.generations import (
     OF_EPOCHS,
     EpochSlot,
+    Generations,
     GroupEpochs,
+    Slot,
+    generation_of,
     generations_of,
+    rebalance_of,
     rebalances_of,
 )
 from rebalance_forensics.timeline.replay.leave_reasons import reclassify_unsubscribes, remove_by_admin
 from rebalance_forensics.timeline.replay.membership_replay import MembershipReplay
 from rebalance_forensics.timeline.replay.missed_rebalances import departures_by_missed_rebalance
 from rebalance_forensics.timeline.replay.partition_takeovers import departures_by_takeover
-from rebalance_forensics.timeline.replay.processes import Processes, closed_at_last
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import REQUEST_MS, ROUND_TRIP_MS, TICK_MS
 

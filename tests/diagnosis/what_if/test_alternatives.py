@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.what_if.alternatives import COOPERATIVE, KIP_
 from rebalance_forensics.diagnosis.what_if.poll_gap import poll_gap
 from rebalance_forensics.report.wording import alternative
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership import ownership_of
+from rebalance_forensics.timeline.ownership.owners import ownership_of
 from tests.diagnosis.logs import Logs
 
 UUID = "5b1c0000-0000-4000-8000-00000000000"

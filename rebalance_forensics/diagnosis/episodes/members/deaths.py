@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.replay.deaths import ended_with
+from rebalance_forensics.timeline.processes import ended_with
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 

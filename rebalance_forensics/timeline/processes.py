@@ -1,4 +1,4 @@
-"""Starts and stops of processes, by their own logs: configuration dumps, versions, subscriptions, closes."""
+"""Starts and stops of processes, by their own logs: configuration dumps, versions, subscriptions, closes, deaths."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rebalance_forensics.events.process import (
     ClientStarted,
     ConsumerClosed,
     GrouplessClientReported,
+    ProcessDied,
     ProcessStopping,
     SettingsReported,
     StartTimeReported,
@@ -26,6 +27,7 @@ from rebalance_forensics.events.process import (
 from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
+from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
 from rebalance_forensics.timeline.identity.participants import (
@@ -400,3 +402,28 @@ def _is_stop(event: Event) -> bool:
         case StreamsStateChanged(after=after):
             return after in ("PENDING_SHUTDOWN", "NOT_RUNNING")
     return False
+
+
+def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
+    """The participants that ended with a process: all that write to its log."""
+    return [participant for participant in participants.at_place(event) if event.speaker.file in participant.files]
+
+
+def final_deaths(
+    participants: Participants, events: EventIndex, coverage: Coverage
+) -> Iterator[tuple[Participant, ProcessDied]]:
+    """The deaths after which neither the participant nor any other process writes to the same log.
+
+    Where the log goes on, several processes share it, and the JVM does not print which of them ended.
+    """
+    heard: set[Participant] = set()
+    for event in reversed(events) if events.has_type(ProcessDied) else ():
+        if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):
+            continue
+        if isinstance(event, ProcessDied) and event.at is not None:
+            for participant in ended_with(participants, event):
+                if participant not in heard:
+                    heard.add(participant)
+                    yield participant, event
+        elif event.speaker.role != "broker" and (speaker := participants.of_speaker(event)) is not None:
+            heard.add(speaker)

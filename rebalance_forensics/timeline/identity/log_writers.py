@@ -1,24 +1,23 @@
-"""Places for the processes of a host that runs several, each with a log of its own.
-
-A line without a name belongs to the process at its place. On a machine with three Streams instances that is a file, on
-one whose process writes two files it is the host. Files that were written at the same time and have no member id in
-common are of different processes.
-"""
+"""The process, the host and the role behind each log file."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, Role
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped, ProcessStopping
+from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded, ThreadFailed
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
-from rebalance_forensics.timeline.identity.merged_logs import with_instance_places
 from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 # The ending of a log's name, with the dates and numbers of a rotation.
 _ENDING = re.compile(
@@ -64,6 +63,9 @@ class _Log:
         return log_stem(self.file) == log_stem(other.file) and not self.runs_beside(other)
 
 
+# A line without a name belongs to the process at its place. On a machine with three Streams instances that is a file,
+# on one whose process writes two files it is the host. Files that were written at the same time and have no member id
+# in common are of different processes.
 def with_process_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     """A group's lines and those near them, with a place for each process of a host that runs several."""
     own, nearby = with_instance_places(own, nearby)
@@ -143,3 +145,113 @@ def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
 def log_stem(path: str) -> str:
     """A log without the dates and numbers of its rotation: the same for every piece of it."""
     return _ENDING.sub("", path)
+
+
+_STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
+
+Spans = dict[str, tuple[int, int]]
+"""Instance -> times of its first and last line."""
+
+
+# `kubectl logs -l app=shop` writes several Streams instances into one file without a prefix. Every line of a stream
+# thread and of its clients names its instance. Instances that write to one file at the same time are different
+# processes. One after another they may be restarts of one process, unless a broker writes there as well: no process
+# writes the lines of its coordinator.
+def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Both lists; lines of instances that share a file have their instance as their place."""
+    together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
+    if not together:
+        return own, nearby
+    return [_at_instance(event, together) for event in own], [_at_instance(event, together) for event in nearby]
+
+
+def _at_instance(event: Event, together: set[str]) -> Event:
+    client = instance_of(event)
+    return replace(event, speaker=replace(event.speaker, place=client)) if client in together else event
+
+
+def instance_of(event: Event) -> str | None:
+    """The Streams client that writes a line, or whose state the line reports."""
+    if event.speaker.role == "broker":
+        return None
+    match event:
+        case StreamsStateChanged(client=str(client)):
+            return client
+        case ThreadAdded() | ThreadFailed() | ProcessStopping():
+            found = _STREAM_CLIENT.search(event.text)
+            return found[1] if found else streams_client_of(event)
+    return streams_client_of(event)
+
+
+def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
+    """The instances that write to a file with a broker."""
+    files = {(e.speaker.host, e.speaker.file) for e in own if e.speaker.role == "broker"}
+    if not files:
+        return
+    instances: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for event in (*own, *nearby):
+        file = event.speaker.host, event.speaker.file
+        if file in files and (client := instance_of(event)) is not None:
+            instances[file].add(client)
+    yield from (client for clients in instances.values() for client in clients)
+
+
+def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
+    spans: dict[tuple[str | None, str], Spans] = defaultdict(dict)
+    for event in events:
+        client = instance_of(event) if event.at is not None else None
+        if client is not None and event.at is not None:
+            by_instance = spans[event.speaker.host, event.speaker.file]
+            first, last = by_instance.get(client, (event.at, event.at))
+            by_instance[client] = min(first, event.at), max(last, event.at)
+    for by_instance in spans.values():
+        if any(
+            min(earlier[1], later[1]) - later[0] > NEXT_HEARTBEAT_MS
+            for earlier, later in pairwise(sorted(by_instance.values()))
+        ):
+            yield from by_instance
+
+
+def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
+    """The events, those of unknown role with the one that most lines of their log show, in `events` and `others`."""
+    if all(event.speaker.role != "unknown" for event in events):
+        return events
+    shown = _shown(events, others)
+    return [_with_role(event, shown) for event in events]
+
+
+def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
+    """The events, starts and stops of an unnamed broker with the id of the only broker that wrote to their log."""
+    nameless = {place_of(e) for e in events if _names_no_broker(e)}
+    if not nameless:
+        return events
+    wrote: dict[Place, set[int]] = defaultdict(set)
+    for event in events:
+        if event.speaker.broker is not None and (place := place_of(event)) in nameless:
+            wrote[place].add(event.speaker.broker)
+    only = {place: next(iter(brokers)) for place, brokers in wrote.items() if len(brokers) == 1}
+    return [
+        replace(e, speaker=replace(e.speaker, broker=only[place_of(e)]))
+        if _names_no_broker(e) and place_of(e) in only
+        else e
+        for e in events
+    ]
+
+
+def _names_no_broker(event: Event) -> bool:
+    named = isinstance(event, BrokerStopped | BrokerStarted) and (event.broker is not None or event.brokers)
+    return isinstance(event, BrokerStopped | BrokerStarted) and not named and event.speaker.broker is None
+
+
+def _shown(events: Sequence[Event], others: Sequence[Event]) -> dict[Place, Role]:
+    votes: dict[Place, Counter[Role]] = defaultdict(Counter)
+    for lines in (events, others):
+        for event in lines:
+            if event.speaker.role != "unknown":
+                votes[place_of(event)][event.speaker.role] += 1
+    return {place: counter.most_common(1)[0][0] for place, counter in votes.items()}
+
+
+def _with_role(event: Event, shown: dict[Place, Role]) -> Event:
+    role = shown.get(place_of(event)) if event.speaker.role == "unknown" else None
+    return replace(event, speaker=replace(event.speaker, role=role)) if role else event
