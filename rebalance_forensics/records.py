@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 EpochMs = int
 """Milliseconds since 1970-01-01T00:00:00Z."""
+Time = Annotated[EpochMs, "time"]
+"""A time that reports show: JSON writes it as ISO 8601, tables as a timestamp."""
+Amount = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
+"""A count, or a length in ms. The bound is only for the JSON schema: a report is not refused for it."""
 
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS

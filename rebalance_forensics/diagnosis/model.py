@@ -1,19 +1,23 @@
-"""What the diagnosis says: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC."""
+"""What the diagnosis says: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC.
+
+JSON, tables and texts are made of these Structs; `JSON` is explained in timeline/model.py.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rebalance_forensics.defects import ASK
-from rebalance_forensics.records import EpochMs, elapsed
+from rebalance_forensics.records import Amount, Time, elapsed
 from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
 GapKind = Literal["missing", "too-little", "failed"]
-"""A log that is not at hand; a group of which the logs show too little to judge it; one whose analysis broke off."""
 RelationKind = Literal["coordinator", "host", "topic", "deployment"]
+Probability = Annotated[float, "probability"]
+"""0 to 1; JSON rounds it."""
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
 
@@ -44,7 +48,7 @@ class KnownBug(Struct, frozen=True, kw_only=True, gc=False):
 class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
     """One step from the first event to the last effect."""
 
-    at: EpochMs | None
+    at: Time | None
     what: str
     evidence: Evidence | None = None
 
@@ -53,32 +57,57 @@ class Blame(Struct, frozen=True, kw_only=True, gc=False):
     """One cause: how likely it is and who made it happen."""
 
     cause: str
-    confidence: float
+    confidence: Probability
     culprits: tuple[Culprit, ...]
+
+    @property
+    def culprit_names(self) -> tuple[str, ...]:
+        """The names of those who caused it."""
+        return tuple(culprit.name for culprit in self.culprits)
 
 
 class RootCause(Blame, frozen=True, kw_only=True, gc=False):
-    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`.
+    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
 
-    `narrative` tells the first occurrence; it happened `occurrences` times, to `affected` besides whom it blames.
-    """
+    JSON: ClassVar[str] = (
+        "cause, confidence, culprits, whole_narrative as narrative, evidence, advice, known_bugs, evidence_total, "
+        "chain, occurrences, affected"
+    )
 
     narrative: str
-    evidence: tuple[Evidence, ...]
-    evidence_total: int
-    occurrences: int = 1
-    affected: tuple[str, ...] = ()
+    """What happened the first time; `whole_narrative` adds how often it did, and to whom."""
+    evidence: Annotated[tuple[Evidence, ...], Meta(extra_json_schema={"maxItems": 20})]
+    evidence_total: Amount
+    occurrences: Annotated[int, Meta(extra_json_schema={"minimum": 1})] = 1
+    affected: Annotated[
+        tuple[str, ...], Meta(description="Members that were affected besides those the narrative begins with.")
+    ] = ()
     advice: tuple[Advice, ...] = ()
     known_bugs: tuple[KnownBug, ...] = ()
     chain: tuple[ChainLink, ...] = ()
+
+    @property
+    def whole_narrative(self) -> str:
+        """What happened, how often, and who was affected besides the culprits."""
+        others = self.affected
+        sentences = [
+            self.narrative,
+            f"It happened {self.occurrences:,} times." if self.occurrences > len(others) + 1 else "",
+            f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
+        ]
+        if any(sentences[1:]) and not self.narrative.endswith((".", "!", "?")):
+            sentences[0] += "."
+        return " ".join(filter(None, sentences))
 
 
 class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
     """A log that would have shown something, from when to when it was searched for it."""
 
+    JSON: ClassVar[str] = "path, started_at as from, ended_at as to"
+
     path: str
-    started_at: EpochMs
-    ended_at: EpochMs
+    started_at: Time
+    ended_at: Time
 
 
 class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
@@ -86,7 +115,7 @@ class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
 
     cause: str
     why: str
-    sign: str
+    sign: Annotated[str, Meta(description="The sign that contradicts it; `signs` has its weights.")]
     evidence: tuple[Evidence, ...] = ()
     looked_in: tuple[SearchedLog, ...] = ()
 
@@ -94,25 +123,42 @@ class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
 class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
     """A log that was not at hand and that parts the causes still possible; times are None where any will do."""
 
+    JSON: ClassVar[str] = "needs, who, started_at as from, ended_at as to, between"
+
     needs: str
     who: str | None
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    started_at: Time | None
+    ended_at: Time | None
     between: tuple[str, ...]
 
 
 SignAnswer = Literal["present", "absent", "unobservable"]
 
 
+class Weight(Struct, frozen=True, kw_only=True, gc=False):
+    """What a sign adds to the odds of a cause, to the base of 2."""
+
+    cause: str
+    weight: int
+
+
 class SignRow(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
     """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
+
+    JSON: ClassVar[str] = "sign, says, answer, weights as weighs, evidence, looked_in"
 
     sign: str
     says: str
     answer: SignAnswer
     weighs: tuple[tuple[str, int], ...]
+    """Causes with what the sign adds to the odds of each, to the base of 2."""
     evidence: tuple[Evidence, ...] = ()
     looked_in: tuple[SearchedLog, ...] = ()
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        """What it adds to the odds of each cause, as JSON shows it."""
+        return tuple(Weight(cause=cause, weight=weight) for cause, weight in self.weighs)
 
 
 class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
@@ -122,47 +168,76 @@ class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
     their partitions, and once all have joined again no eager member has any. Each is None where that is not known.
     """
 
-    members: int
-    of_members: int | None
-    """How many the group had before."""
-    unread_member_ms: int
-    longest_ms: int
-    at_least: bool
-    """It may have been longer: no timeout of a member is known, or nobody tells when another took over."""
-    stopped_at_least_ms: int | None = None
-    stopped_at_most_ms: int | None = None
+    JSON: ClassVar[str] = (
+        "members, of_members, unread_member_ms, longest_ms as longest_unread_ms, at_least, stopped_at_least_ms, "
+        "stopped_at_most_ms"
+    )
+
+    members: Amount
+    of_members: Annotated[Amount | None, Meta(description="How many members the group had before.")]
+    unread_member_ms: Annotated[Amount, Meta(description="These times added up over members.")]
+    longest_ms: Amount
+    at_least: Annotated[
+        bool,
+        Meta(
+            description="True where it may have been longer: no timeout of a member is known, or no line shows when "
+            "another took over."
+        ),
+    ]
+    stopped_at_least_ms: Amount | None = None
+    stopped_at_most_ms: Amount | None = None
 
 
 class Impact(Struct, frozen=True, kw_only=True, gc=False):
-    """The cost of an incident; None where the logs do not show it, never 0 for unknown.
+    """The cost of an incident; null where the logs do not show it, never 0 for unknown."""
 
-    `unread_partition_ms` sums, over the partitions, the time in which nobody could read them; `stopped_ms` is the time
-    in which no partition of the group was read. `pause_ms` sums the pauses of members, of which `members` and
-    `partitions` count those concerned: all three are unknown where no log of a client at INFO covers the time.
-    """
+    JSON: ClassVar[str] = (
+        "unread_partition_ms, unread_at_least, longest_unread_ms, longest_unread_partition, stopped_ms, pause_ms, "
+        "members, partitions, rebalances, by_member"
+    )
 
-    unread_partition_ms: int | None = None
+    unread_partition_ms: Annotated[
+        Amount | None, Meta(description="The time in which nobody could read a partition, added up over partitions.")
+    ] = None
     unread_partitions: int | None = None
     """How many were unread for at least half as long as the longest."""
     known_partitions: int | None = None
     """Of how many partitions an owner is known at all."""
-    unread_at_least: bool | None = None
-    """Others may have been unread as well, or for longer: some members have no log, or no timeout bounds the time."""
-    longest_unread_ms: int | None = None
+    unread_at_least: Annotated[
+        bool | None,
+        Meta(
+            description="True where more may have been unread, or for longer: some members have no log, or no timeout "
+            "bounds the time."
+        ),
+    ] = None
+    longest_unread_ms: Annotated[Amount | None, Meta(description="The longest time one partition was unread.")] = None
     longest_unread_partition: str | None = None
-    stopped_ms: int | None = None
-    pause_ms: int | None = None
-    members: int | None = None
-    partitions: int | None = None
-    rebalances: int
+    stopped_ms: Annotated[Amount | None, Meta(description="The time in which no partition of the group was read.")] = (
+        None
+    )
+    pause_ms: Annotated[
+        Amount | None,
+        Meta(description="Pauses of members added up; null where no log of a client at INFO covers the time."),
+    ] = None
+    members: Annotated[Amount | None, Meta(description="Members that paused; null as pause_ms.")] = None
+    partitions: Annotated[Amount | None, Meta(description="Partitions of these pauses; null as pause_ms.")] = None
+    rebalances: Amount
     of_connect: bool = False
     """Connectors and tasks stand for partitions: a Connect cluster shares out these."""
-    by_member: MemberImpact | None = None
-    """The cost by coordinators' logs where no line names partitions; None if partitions are known, or nothing is."""
+    by_member: Annotated[
+        MemberImpact | None,
+        Meta(
+            description="The cost by coordinators' logs where no line names partitions; null where partitions are "
+            "known, or nothing is."
+        ),
+    ] = None
 
 
 class Saving(Struct, frozen=True, kw_only=True, gc=False):
-    """How much less of something another protocol would have cost; negative where it would have cost more. ms."""
+    """How much less of something another protocol would have cost, in ms; negative where it would have cost more.
+
+    `likely` is the likeliest figure; four in five simulations lie between `low` and `high`.
+    """
 
     low: int
     likely: int
@@ -172,36 +247,45 @@ class Saving(Struct, frozen=True, kw_only=True, gc=False):
 class WhatIf(Struct, frozen=True, kw_only=True, gc=False):
     """The same faults simulated under another protocol, against the same simulation of the one in use.
 
-    `unread` is saved unread time, summed over partitions; `stopped` is saved time in which no partition was read. Each
-    is None where the logs do not tell it, both where they do not tell enough for a simulation. `condition` is what the
-    logs leave open.
+    Both savings are None where the logs do not show enough for a simulation.
     """
 
+    JSON: ClassVar[str] = (
+        "alternative, condition, unread as saved_unread_partition_ms, stopped as saved_stopped_ms, explanation"
+    )
+
     alternative: str
-    unread: Saving | None
-    stopped: Saving | None
+    unread: Annotated[
+        Saving | None,
+        Meta(description="Unread time saved, added up over partitions; null where the logs leave it open."),
+    ]
+    stopped: Annotated[
+        Saving | None,
+        Meta(description="Time saved in which no partition was read; null where the logs leave it open."),
+    ]
     explanation: str
-    condition: str | None = None
+    condition: Annotated[str | None, Meta(description="What the logs leave open.")] = None
 
 
 class Relation(Struct, frozen=True, kw_only=True, gc=False):
     """Incidents of several groups with one thing behind them: their ids (at most twenty) and what it is."""
 
+    JSON: ClassVar[str] = "kind, ids as incidents, groups, why"
+
     kind: RelationKind
     ids: tuple[str, ...]
-    groups: int
-    """How many groups it concerns, this one counted."""
+    groups: Annotated[int, Meta(description="How many groups it concerns, this one counted.")]
     why: str
 
 
 class Headline(Struct, frozen=True, kw_only=True, gc=False):
     """An incident without its proof: what puts incidents in order, counts them and lists them."""
 
-    id: str
+    id: Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 255})]
     group: str
     cluster: str
-    started_at: EpochMs
-    ended_at: EpochMs | None
+    started_at: Time
+    ended_at: Time | None
     ongoing: bool
     severity: Severity
     summary: str
@@ -214,11 +298,19 @@ class Headline(Struct, frozen=True, kw_only=True, gc=False):
         return elapsed(self.started_at, self.ended_at)
 
 
+_WITH_PROOF = {"anyOf": [{"properties": {name: {"minItems": 1}}} for name in ("evidence", "looked_in")]}
+
+
 class Incident(Headline, frozen=True, kw_only=True, gc=False):
     """Everything that follows from one first cause in one group."""
 
-    root_causes: tuple[RootCause, ...]
-    ruled_out: tuple[RuledOut, ...] = ()
+    JSON: ClassVar[str] = (
+        "id, group, cluster, started_at, ended_at, ongoing, severity, summary, root_causes, ruled_out, would_decide, "
+        "followups, generations, impact, what_if, occurrences, related, signs"
+    )
+
+    root_causes: Annotated[tuple[RootCause, ...], Meta(extra_json_schema={"minItems": 1})]
+    ruled_out: tuple[Annotated[RuledOut, Meta(extra_json_schema=_WITH_PROOF)], ...] = ()
     would_decide: tuple[WouldDecide, ...] = ()
     signs: tuple[SignRow, ...] = ()
     """Every sign that was asked for, with what it adds to each cause: `explain INPUT#incident` shows it as a table."""
@@ -232,11 +324,19 @@ class Incident(Headline, frozen=True, kw_only=True, gc=False):
 class Gap(Struct, frozen=True, kw_only=True, gc=False):
     """Something that the logs do not show, and what it would decide; or a defect of this tool."""
 
+    JSON: ClassVar[str] = "what, started_at as from, ended_at as to, consequence, kind"
+
     what: str
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    started_at: Time | None
+    ended_at: Time | None
     consequence: str
-    kind: GapKind = "missing"
+    kind: Annotated[
+        GapKind,
+        Meta(
+            description="A log that is not at hand; a group of which the logs show too little to judge it; one whose "
+            "analysis broke off."
+        ),
+    ] = "missing"
 
     @property
     def is_defect(self) -> bool:

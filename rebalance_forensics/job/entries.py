@@ -20,7 +20,8 @@ from rebalance_forensics.pipeline.inputs.sights import Sight, read_as
 from rebalance_forensics.pipeline.read_plan import ReadPlan, printable
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
-from rebalance_forensics.pipeline.tables.rows import Cells, hashed, moment
+from rebalance_forensics.pipeline.tables.columns import Cells
+from rebalance_forensics.pipeline.tables.rows import hashed, moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.model import InputSummary

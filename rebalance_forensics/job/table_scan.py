@@ -17,7 +17,8 @@ from rebalance_forensics.pipeline.inputs.log_tables import LogTable
 from rebalance_forensics.pipeline.inputs.table_rows import Hour
 from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.rows import Cells, moment
+from rebalance_forensics.pipeline.tables.columns import Cells
+from rebalance_forensics.pipeline.tables.rows import moment
 from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
 from rebalance_forensics.records import DAY_MS
 

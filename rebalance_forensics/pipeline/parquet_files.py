@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from rebalance_forensics.pipeline.event_files import COLUMNS, event_table
 from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import (
-    Cells,
     finding_rows,
     generation_row,
     incident_row,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct, to_builtins
 from msgspec.json import Encoder
 from msgspec.json import format as format_json
 
@@ -26,7 +27,7 @@ def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
     return "".join(pieces(document))
 
 
-def pieces(document: Mapping[str, Json | Iterator[Json]]) -> Iterator[str]:
+def pieces(document: Mapping[str, Json | Struct | Iterator[Json | Struct]]) -> Iterator[str]:
     """Pretty JSON in chunks: the report of a busy cluster takes some hundred MB, and so does each copy."""
     yield "{\n"
     for place, (name, value) in enumerate(document.items()):
@@ -45,7 +46,7 @@ def json_line(document: Json) -> str:
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _elements(values: Iterable[Json]) -> Iterator[str]:
+def _elements(values: Iterable[Json | Struct]) -> Iterator[str]:
     begun = False
     for value in values:
         yield ",\n" if begun else "[\n"
@@ -54,13 +55,13 @@ def _elements(values: Iterable[Json]) -> Iterator[str]:
     yield "\n]" if begun else "[]"
 
 
-def _line(value: Json) -> str:
+def _line(value: Json | Struct) -> str:
     # ASCII keeps C1 controls and bidirectional marks of log lines out of a terminal that shows `--json -`.
     # Indenting would be done in Python instead of C, and take a report of a thousand incidents ten times as long.
     try:
         text = format_json(_ENCODER.encode(value), indent=0).decode()
     except UnicodeEncodeError:  # half a character, which only the slower encoder knows how to write
-        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+        return json.dumps(to_builtins(value), ensure_ascii=True, allow_nan=False)
     return text if text.isascii() and _DELETE not in text else _OTHER.sub(_escaped, text)
 
 

@@ -16,7 +16,6 @@ from rebalance_forensics.report.wording import (
     group_of,
     impact,
     names_besides,
-    narrative,
     place,
     ranges,
     since,
@@ -42,7 +41,7 @@ def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Ite
     for rank, cause in enumerate(incident.root_causes):
         yield f"## {safe(f'Or {chance(cause)}' if rank else f'What happened: {cause.cause}')}"
         yield ""
-        if (why := narrative(cause)) != incident.summary:
+        if (why := cause.whole_narrative) != incident.summary:
             yield from (safe(why), "")
         yield from _cause(cause)
     if incident.ruled_out:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import Amount, Time
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
+
+SCHEMA_VERSION: Final = 1
+"""Rises when a field of JSON changes its meaning or goes; new fields do not raise it."""
 
 
 class InputSummary(Struct, frozen=True, kw_only=True):
@@ -24,23 +28,32 @@ class InputSummary(Struct, frozen=True, kw_only=True):
     envelope: str | None
     zone: str | None
     clock_skew_ms: int | None
-    bytes: int
-    lines: int
-    records: int
-    matched: int
-    unmatched_kafka: int
-    unparsed: int
-    first: EpochMs | None
-    last: EpochMs | None
+    bytes: Amount
+    lines: Amount
+    records: Amount
+    matched: Amount
+    unmatched_kafka: Amount
+    unparsed: Amount
+    first: Time | None
+    last: Time | None
     errors: tuple[str, ...] = ()
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """The program that made the report."""
+
+    name: Literal["rebalance-forensics"] = "rebalance-forensics"
+    version: str
 
 
 class Report(Struct, frozen=True, kw_only=True):
     """All that was read and found.
 
     Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start. Groups and incidents
-    of a busy cluster lie in a file: whoever looks at all of them takes one after another, or their outlines.
+    of a busy cluster lie in a file: they are read one after another, or only their outlines.
     """
+
+    JSON: ClassVar[str] = "schema_version, tool, inputs, groups, incidents, gaps"
 
     tool_version: str
     inputs: tuple[InputSummary, ...]
@@ -49,6 +62,16 @@ class Report(Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...]
     page: str | None = None
     """The address at which its page is opened in a browser; messages link to it."""
+
+    @property
+    def schema_version(self) -> Literal[1]:
+        """The version of its JSON."""
+        return SCHEMA_VERSION
+
+    @property
+    def tool(self) -> Tool:
+        """The program that made it."""
+        return Tool(version=self.tool_version)
 
     @property
     def lazy_groups(self) -> LazyList[GroupHistory, GroupOutline]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, RootCause, Saving, WhatIf
+from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, Saving, WhatIf
 from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
@@ -72,19 +72,6 @@ def sureness(confidence: float) -> str:
 def share(confidence: float) -> str:
     """`20 %`."""
     return f"{int(confidence * 100 + 1e-9)} %"
-
-
-def narrative(cause: RootCause) -> str:
-    """Tell what happened, how often, and to whom besides."""
-    others = cause.affected
-    sentences = [
-        cause.narrative,
-        f"It happened {thousands(cause.occurrences)} times." if cause.occurrences > len(others) + 1 else "",
-        f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
-    ]
-    if any(sentences[1:]) and not cause.narrative.endswith((".", "!", "?")):
-        sentences[0] += "."
-    return " ".join(filter(None, sentences))
 
 
 def culprit(culprit: Culprit) -> str:

@@ -76,6 +76,7 @@ from rebalance_forensics.timeline.model import (
     Identity,
     Lane,
     Mark,
+    RunningVersion,
     Span,
     SpanKind,
     UnreadSpan,
@@ -142,9 +143,9 @@ def _identity(timeline: Timeline, participant: Participant) -> Identity:
     )
 
 
-def _versions(timeline: Timeline) -> tuple[tuple[str, str], ...]:
+def _versions(timeline: Timeline) -> tuple[RunningVersion, ...]:
     found = {(_who(e), e.version) for e in timeline.of(VersionReported) if e.product == "kafka"}
-    return tuple(sorted(found))
+    return tuple(RunningVersion(name=name, version=version) for name, version in sorted(found))
 
 
 def _who(event: Event) -> str:

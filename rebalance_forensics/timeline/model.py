@@ -1,12 +1,16 @@
-"""The history of one group as the timeline rebuilt it. Times are epoch ms on the group's clock, UTC."""
+"""The history of one group as the timeline rebuilt it. Times are epoch ms on the group's clock, UTC.
+
+These Structs are the report's schema too (report/schema.py): JSON shows their fields, in their order. `JSON` is what it
+shows where that differs, as in SQL: `started_at as from`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct
 
-from rebalance_forensics.records import EpochMs, elapsed
+from rebalance_forensics.records import Amount, EpochMs, Time, elapsed
 
 GroupKind = Literal["consumer", "streams", "connect", "schema-registry", "share", "unknown"]
 Protocol = Literal["classic", "consumer", "streams", "share", "unknown"]
@@ -15,14 +19,18 @@ Outcome = Literal["stable", "superseded", "empty", "failed", "unknown"]
 PauseKind = Literal["revoked", "lost"]
 
 
+LogText = Annotated[str, "log text"]
+"""Text of a log line, of any length."""
+
+
 class Evidence(Struct, frozen=True, kw_only=True, gc=False):
     """One log line that proves something. `line` counts from 1, `byte_offset` from 0 in the uncompressed file."""
 
     path: str
-    line: int
-    byte_offset: int
-    timestamp: EpochMs | None
-    text: str
+    line: Annotated[int, Meta(extra_json_schema={"minimum": 1})]
+    byte_offset: Amount
+    timestamp: Time | None
+    text: LogText
 
 
 class Member(Struct, frozen=True, kw_only=True, gc=False):
@@ -38,8 +46,8 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
     """A generation (classic) or a group epoch (KIP-848, KIP-1071)."""
 
     generation: int
-    started_at: EpochMs | None
-    completed_at: EpochMs | None
+    started_at: Time | None
+    completed_at: Time | None
     trigger: str | None
     leader: str | None
     members: tuple[Member, ...] = ()
@@ -66,10 +74,12 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
 class Pause(Struct, frozen=True, kw_only=True, gc=False):
     """Partitions of one process without a reader: revoked or lost until some are assigned again."""
 
+    JSON: ClassVar[str] = "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, partitions, kind"
+
     client_id: str | None
     member_id: str | None
-    started_at: EpochMs
-    ended_at: EpochMs | None
+    started_at: Time
+    ended_at: Time | None
     partitions: tuple[str, ...]
     kind: PauseKind
     step_ms: int = 1
@@ -98,18 +108,26 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     within a span, `certain` is False and `from_earliest` its begin.
     """
 
+    JSON: ClassVar[str] = (
+        "partition, started_at as from, ended_at as to, lasted_ms as ms, client_id, why, certain, from_earliest, "
+        "incident"
+    )
+
     partition: str
-    started_at: EpochMs
-    ended_at: EpochMs | None
-    client_id: str | None
+    started_at: Time
+    ended_at: Time | None
+    client_id: Annotated[str | None, Meta(description="Whose it was before; null for nobody.")]
     why: WhyUnread
-    certain: bool = True
-    from_earliest: EpochMs | None = None
-    incident: str | None = None
-    """The id of the incident that it is counted in; None where it belongs to none."""
+    certain: Annotated[
+        bool, Meta(description="False where the begin is only known to lie between from_earliest and from.")
+    ] = True
+    from_earliest: Time | None = None
+    incident: Annotated[
+        str | None, Meta(description="The id of the one incident that counts it; null where none does.")
+    ] = None
 
     @property
-    def lasted_ms(self) -> int | None:
+    def lasted_ms(self) -> Amount | None:
         """For how long; None where it lasts, or no line has a time."""
         return elapsed(self.started_at, self.ended_at)
 
@@ -129,17 +147,21 @@ class ReadSpan(Struct, frozen=True, kw_only=True, gc=False):
 class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
     """A broker coordinated the group for a while."""
 
+    JSON: ClassVar[str] = "broker, started_at as from, ended_at as to"
+
     broker: str
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    started_at: Time | None
+    ended_at: Time | None
 
 
 class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     """The group spoke a protocol for a while."""
 
+    JSON: ClassVar[str] = "protocol, started_at as from, ended_at as to"
+
     protocol: Protocol
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    started_at: Time | None
+    ended_at: Time | None
 
 
 class Placed(Struct, frozen=True, kw_only=True, gc=False):
@@ -154,14 +176,19 @@ class Placed(Struct, frozen=True, kw_only=True, gc=False):
 class Identity(Placed, frozen=True, kw_only=True, gc=False):
     """One member under all its names, valid from and to (`whois`)."""
 
+    JSON: ClassVar[str] = (
+        "name, kind, names, client_id, member_ids, instance_id, process, thread, host, files, "
+        "started_at as from, ended_at as to"
+    )
+
     kind: Literal["client", "instance", "thread", "worker", "host", "broker"]
     names: tuple[str, ...]
     member_ids: tuple[str, ...]
     process: str | None
     thread: str | None
     files: tuple[str, ...]
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    started_at: Time | None
+    ended_at: Time | None
 
 
 SpanKind = Literal[
@@ -207,78 +234,82 @@ class Lane(Struct, frozen=True, kw_only=True, gc=False):
 class Participation(Struct, frozen=True, kw_only=True, gc=False):
     """The members and the leader of one rebalance, compared with the last one before it whose members are known.
 
-    `leader` and `members` are None where no line tells; under KIP-848 nobody leads. `renewed` took part both times,
-    under another member id. `consumers` and `clients` are the numbers that a Streams leader counted.
+    `leader` and `members` are None where no line tells; under KIP-848 nobody leads.
     """
 
     generation: int | None
-    at: EpochMs
+    at: Time
     leader: str | None = None
     members: tuple[str, ...] | None = None
     missing: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
-    renewed: tuple[str, ...] = ()
-    consumers: int | None = None
+    renewed: Annotated[tuple[str, ...], Meta(description="Took part both times, under another member id.")] = ()
+    consumers: Annotated[int | None, Meta(description="As a Streams leader counted them.")] = None
     clients: int | None = None
 
 
 class LeaderChange(Struct, frozen=True, kw_only=True, gc=False):
-    """Leadership moved. `former_took_part`: the former leader was a member all along; Kafka does not depose it then."""
+    """Leadership moved."""
 
     generation: int | None
-    at: EpochMs
+    at: Time
     before: str
     after: str
-    former_took_part: bool | None
+    former_took_part: Annotated[
+        bool | None, Meta(description="The former leader was a member all along; Kafka does not depose it then.")
+    ]
 
 
 class Leadership(Struct, frozen=True, kw_only=True, gc=False):
-    """The leaders over time; `stable`: the same member led every time, None where fewer than two leaders are known."""
+    """The leaders over time."""
 
-    stable: bool | None = None
+    stable: Annotated[
+        bool | None,
+        Meta(description="True where the same member led every time; null where fewer than two leaders are known."),
+    ] = None
     changes: tuple[LeaderChange, ...] = ()
 
 
 class FailedAttempt(Struct, frozen=True, kw_only=True, gc=False):
     """A JoinGroup or SyncGroup that failed between two rebalances, and how often it did in the same way."""
 
-    at: EpochMs
+    at: Time
     who: str | None
     api: str
     generation: int | None
     error: str | None
     why: str
+    times: Annotated[int, Meta(extra_json_schema={"minimum": 1})] = 1
     evidence: Evidence
-    times: int = 1
 
 
 class Burst(Struct, frozen=True, kw_only=True, gc=False):
-    """Rebalances one right after the other. `reasons` holds, for each but the first, why it began."""
+    """Rebalances one right after the other."""
+
+    JSON: ClassVar[str] = "generations, started_at as from, ended_at as to, rebalances, reasons, failures"
 
     generations: tuple[int | None, ...]
-    started_at: EpochMs
-    ended_at: EpochMs
-    rebalances: int
-    reasons: tuple[str | None, ...]
+    started_at: Time
+    ended_at: Time
+    rebalances: Annotated[int, Meta(extra_json_schema={"minimum": 2})]
+    reasons: Annotated[tuple[str | None, ...], Meta(description="Why each but the first began.")]
     failures: tuple[FailedAttempt, ...]
 
 
 class Spacing(Struct, frozen=True, kw_only=True, gc=False):
-    """From the begin of one rebalance to the begin of the next, and the setting that made it so long.
-
-    `configured` says whether a log shows the value; if not, it is Kafka's default. `evenly`: the gap before or after
-    is as long. `why` says what was measured.
-    """
+    """From the begin of one rebalance to the begin of the next, and the setting that made it so long."""
 
     from_generation: int | None
     to_generation: int | None
-    at: EpochMs
+    at: Time
     gap_ms: int
     setting: str | None = None
     value_ms: int | None = None
-    configured: bool = False
-    evenly: bool = False
-    why: str | None = None
+    configured: Annotated[
+        bool, Meta(description="True where a log shows the value; if not, it is Kafka's default.")
+    ] = False
+    evenly: Annotated[bool, Meta(description="True where the gap before or after is as long.")] = False
+    why: Annotated[str | None, Meta(description="What was measured.")] = None
 
 
 class Reading(Struct, frozen=True, kw_only=True, gc=False):
@@ -290,6 +321,13 @@ class Reading(Struct, frozen=True, kw_only=True, gc=False):
     participants: tuple[Participation, ...] = ()
 
 
+class RunningVersion(Struct, frozen=True, kw_only=True, gc=False):
+    """The Kafka version of a host, or of the process that wrote a file."""
+
+    name: str
+    version: str
+
+
 class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     """The part of a group's history that a comparison with other groups needs."""
 
@@ -298,12 +336,19 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     coordinators: tuple[CoordinatorTerm, ...]
     identities: tuple[Placed, ...] = ()
     """Where an outline stands alone, only those whose host is known."""
-    offsets_partition: int | None = None
-    """The partition of `__consumer_offsets` it lives in, where a line tells it."""
+    offsets_partition: Annotated[
+        int | None, Meta(description="The partition of __consumer_offsets that holds the group, where a line shows it.")
+    ] = None
 
 
 class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
     """Everything known about one group."""
+
+    JSON: ClassVar[str] = (
+        "group, cluster, kind, protocol, protocols, rebalance_mode, coordinators, generations, pauses, unread, "
+        "identities, settings_by_name as settings, versions, offsets_partition, named, leadership, rebalances, "
+        "close_together, spacings"
+    )
 
     kind: GroupKind
     protocol: Protocol
@@ -317,8 +362,37 @@ class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
     lanes: tuple[Lane, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     """Settings that matter, as the logs show them (`max.poll.interval.ms` -> `300000`)."""
-    versions: tuple[tuple[str, str], ...] = field(default=())
-    """(host or file, Kafka version)."""
+    versions: tuple[RunningVersion, ...] = ()
     reading: Reading = Reading()
-    named: bool = True
-    """True where the logs name the group; else `group` is a name made from its member's."""
+    named: Annotated[
+        bool,
+        Meta(
+            description="True where the logs name the group. If not, it is a client whose lines name no group, and "
+            "`group` says which: `group not named, client rdkafka#consumer-1`."
+        ),
+    ] = True
+
+    @property
+    def settings_by_name(self) -> dict[str, str]:
+        """The settings as JSON shows them."""
+        return dict(self.settings)
+
+    @property
+    def leadership(self) -> Leadership:
+        """Its leaders over time."""
+        return self.reading.leadership
+
+    @property
+    def rebalances(self) -> tuple[Participation, ...]:
+        """The members and the leader of each rebalance."""
+        return self.reading.participants
+
+    @property
+    def close_together(self) -> tuple[Burst, ...]:
+        """Its bursts of rebalances."""
+        return self.reading.close_together
+
+    @property
+    def spacings(self) -> tuple[Spacing, ...]:
+        """The gaps between rebalances that are even, or as long as a setting."""
+        return self.reading.spacings

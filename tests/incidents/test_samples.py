@@ -11,12 +11,11 @@ import jsonschema
 import pytest
 
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.report.json_report import to_json
-from tests.conftest import ROOT
+from rebalance_forensics.report.json_report import schema_text, to_json
 from tests.incidents.sample import LOCAL, Sample, all_samples, report_of
 
 SAMPLES = all_samples()
-SCHEMA = json.loads((ROOT / "rebalance_forensics" / "report" / "schema" / "report.schema.json").read_text())
+SCHEMA = json.loads(schema_text())
 FEW_KILOBYTES = 260 * 1024
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[sample.folder.name for sample in SAMPLES])

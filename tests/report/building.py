@@ -34,6 +34,7 @@ from rebalance_forensics.timeline.model import (
     Pause,
     ProtocolTerm,
     Reading,
+    RunningVersion,
     Span,
 )
 
@@ -158,6 +159,10 @@ def a_reading() -> Reading:
     )
 
 
+def running(*versions: tuple[str, str]) -> tuple[RunningVersion, ...]:
+    return tuple(RunningVersion(name=name, version=version) for name, version in versions)
+
+
 def payments() -> GroupHistory:
     """Tell how group payments lost one of three members."""
     return GroupHistory(
@@ -206,7 +211,7 @@ def payments() -> GroupHistory:
         identities=tuple(an_identity(number) for number in (1, 2, 3)),
         lanes=(a_broker_lane(), *(a_lane(number) for number in (1, 2, 3))),
         settings=(("max.poll.interval.ms", "300000"), ("session.timeout.ms", "45000")),
-        versions=(("broker-1", "3.9.1"), ("payments-2", "3.7.0")),
+        versions=running(("broker-1", "3.9.1"), ("payments-2", "3.7.0")),
         reading=a_reading(),
     )
 

@@ -19,7 +19,7 @@ from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Clock
 from rebalance_forensics.timeline.model import CoordinatorTerm
-from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
+from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments, running
 from tests.report.extremes import hostile_report, many_events, many_groups
 from tests.report.owned import owned_report
 from tests.report.weighed import weighed_report
@@ -184,7 +184,7 @@ def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None
 
 
 def test_versions_are_told_once_with_whoever_runs_them() -> None:
-    history = replace(payments(), versions=(("broker-1", "3.9.1"), ("node-1", "2.8.2"), ("node-2", "3.9.1")))
+    history = replace(payments(), versions=running(("broker-1", "3.9.1"), ("node-1", "2.8.2"), ("node-2", "3.9.1")))
     text = to_html(replace(crash_report(), groups=(history,)))
     assert "<dt>Kafka 3.9.1</dt><dd>broker-1, node-2</dd>" in text
     assert "<dt>Kafka 2.8.2</dt><dd>node-1</dd>" in text

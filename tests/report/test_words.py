@@ -9,7 +9,7 @@ from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
-from rebalance_forensics.report.wording import culprit, narrative, ranges, since, size, some, step, sureness, unread
+from rebalance_forensics.report.wording import culprit, ranges, since, size, some, step, sureness, unread
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 
@@ -135,10 +135,10 @@ def test_a_group_of_which_nothing_is_known_has_no_period() -> None:
 
 def test_how_often_and_to_whom_else_it_happened_is_told_behind_the_first_time() -> None:
     once = replace(a_crash().root_causes[0], narrative="a died")
-    assert narrative(once) == "a died"
-    assert narrative(replace(once, occurrences=2, affected=("b",))) == "a died. b was affected as well."
+    assert once.whole_narrative == "a died"
+    assert replace(once, occurrences=2, affected=("b",)).whole_narrative == "a died. b was affected as well."
     often = replace(once, occurrences=1_204, affected=("b", "c"))
-    assert narrative(often) == "a died. It happened 1,204 times. b, c were affected as well."
+    assert often.whole_narrative == "a died. It happened 1,204 times. b, c were affected as well."
 
 
 def test_a_connect_cluster_shares_out_connectors_and_tasks_not_partitions() -> None:

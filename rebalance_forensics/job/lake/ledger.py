@@ -12,7 +12,8 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.inputs.fingerprints import is_another
 from rebalance_forensics.pipeline.inputs.sights import Sight, read_as, shown, sight_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.tables.rows import Cells, hashed
+from rebalance_forensics.pipeline.tables.columns import Cells
+from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS
 from rebalance_forensics.sources.files.budgets import Allowance, Limits
 from rebalance_forensics.sources.profiles.profile import FileProfile

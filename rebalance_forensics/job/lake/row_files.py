@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from rebalance_forensics.job.lake.journal import Journal, staged, target_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.tables.rows import Cells
+from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.schemas import BY_NAME, plain
 
 _ROWS_AT_ONCE = 4096

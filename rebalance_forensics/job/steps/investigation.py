@@ -24,7 +24,8 @@ from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.payloads import payload_of
 from rebalance_forensics.pipeline.schemas import Kind, Row
 from rebalance_forensics.pipeline.stats import Failure
-from rebalance_forensics.pipeline.tables.rows import Cells, generation_row, pause_row, unread_row
+from rebalance_forensics.pipeline.tables.columns import Cells
+from rebalance_forensics.pipeline.tables.rows import generation_row, pause_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of

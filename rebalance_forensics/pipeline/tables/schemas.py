@@ -1,4 +1,7 @@
-"""The frozen schemas of the tables; docs/tables.md shows them and is checked against this file."""
+"""The frozen schemas of the tables; docs/tables.md shows them and is checked against this file.
+
+Columns of what a report says too are taken from its model: their types are not written again.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from rebalance_forensics.diagnosis.model import Blame, Impact, Incident, RootCause
+from rebalance_forensics.pipeline.tables.columns import TIME, WORDS, Column, columns_of, own
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
+
 SCHEMA_VERSION = 1
 """Rises when a column changes its meaning or goes; new columns do not raise it."""
 
-TIME = pa.timestamp("us", tz="UTC")
-WORDS = pa.list_(pa.string())
-_MEMBER = pa.struct(
-    [("member_id", pa.string()), ("client_id", pa.string()), ("instance_id", pa.string()), ("host", pa.string())]
-)
-_CULPRIT = pa.struct([("kind", pa.string()), ("name", pa.string()), ("names", WORDS)])
-_EVIDENCE = pa.struct(
-    [
-        ("path", pa.string()),
-        ("line", pa.int64()),
-        ("byte_offset", pa.int64()),
-        ("timestamp", TIME),
-        ("text", pa.string()),
-    ]
-)
-_ADVICE = pa.struct([("action", pa.string()), ("why", pa.string())])
 _SETTLED = pa.struct(
     [
         ("until", pa.int64()),
@@ -39,28 +30,6 @@ _SETTLED = pa.struct(
     ]
 )
 _HEARD = pa.struct([("path", pa.string()), ("host", pa.string()), ("first", TIME), ("last", TIME)])
-_RULED_OUT = pa.struct(
-    [
-        ("cause", pa.string()),
-        ("why", pa.string()),
-        ("sign", pa.string()),
-        ("evidence", pa.list_(_EVIDENCE)),
-        ("looked_in", pa.list_(pa.struct([("path", pa.string()), ("started_at", TIME), ("ended_at", TIME)]))),
-    ]
-)
-_WOULD_DECIDE = pa.struct(
-    [("needs", pa.string()), ("who", pa.string()), ("started_at", TIME), ("ended_at", TIME), ("between", WORDS)]
-)
-_BY_MEMBER = pa.struct(
-    [
-        *((name, pa.int64()) for name in ("members", "of_members", "unread_member_ms", "longest_ms")),
-        ("at_least", pa.bool_()),
-        ("stopped_at_least_ms", pa.int64()),
-        ("stopped_at_most_ms", pa.int64()),
-    ]
-)
-_RELATION = pa.struct([("kind", pa.string()), ("groups", pa.int64()), ("why", pa.string()), ("ids", WORDS)])
-_BUG = pa.struct([("jira", pa.string()), ("title", pa.string()), ("fixed_in", pa.string())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +41,14 @@ class Table:
     """What one row is."""
     dated_by: str
     """What decides on the date."""
-    schema: pa.Schema
+    columns: tuple[Column, ...]
     order: tuple[str, ...]
     """The columns that name a row, and in whose order rows are written."""
 
-
-def _schema(*columns: tuple[str, pa.DataType, str]) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, metadata={"doc": doc}) for name, kind, doc in columns])
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns for Arrow, each with what it means."""
+        return pa.schema([pa.field(c.name, c.kind, metadata={"doc": c.doc}) for c in self.columns])
 
 
 EVENTS = Table(
@@ -86,16 +56,16 @@ EVENTS = Table(
     of="one line of a log that says something about a group",
     dated_by="`timestamp`",
     order=("timestamp", "file_id", "byte_offset", "event"),
-    schema=_schema(
-        ("timestamp", TIME, "when, by the clock of the file"),
-        ("group", pa.string(), "the group; null for what concerns a process, a broker or a topic"),
-        ("event", pa.string(), "the class of the event, as in events.md"),
-        ("pattern", pa.string(), "the pattern that recognised the line"),
-        ("path", pa.string(), "the file, relative to the input"),
-        ("line", pa.int64(), "counted from 1 in the uncompressed file"),
-        ("byte_offset", pa.int64(), "counted from 0 in the uncompressed file"),
-        ("file_id", pa.string(), "the file, even after it was renamed: `file_id` of `inputs`"),
-        ("payload", pa.string(), "the event's own fields, its speaker and its text, as JSON"),
+    columns=(
+        own("timestamp", TIME, "when, by the clock of the file"),
+        own("group", pa.string(), "the group; null for what concerns a process, a broker or a topic"),
+        own("event", pa.string(), "the class of the event, as in events.md"),
+        own("pattern", pa.string(), "the pattern that recognised the line"),
+        own("path", pa.string(), "the file, relative to the input"),
+        own("line", pa.int64(), "counted from 1 in the uncompressed file"),
+        own("byte_offset", pa.int64(), "counted from 0 in the uncompressed file"),
+        own("file_id", pa.string(), "the file, even after it was renamed: `file_id` of `inputs`"),
+        own("payload", pa.string(), "the event's own fields, its speaker and its text, as JSON"),
     ),
 )
 GENERATIONS = Table(
@@ -103,21 +73,27 @@ GENERATIONS = Table(
     of="one generation (classic) or group epoch (KIP-848, KIP-1071, KIP-932) of a group",
     dated_by="`started_at`, where it is unknown `completed_at`",
     order=("group", "generation", "id"),
-    schema=_schema(
-        ("id", pa.string(), "hash of cluster, group, generation and start"),
-        ("group", pa.string(), "the group"),
-        ("kind", pa.string(), "consumer, streams, connect, schema-registry, share or unknown"),
-        ("protocol", pa.string(), "classic, consumer, streams, share or unknown"),
-        ("generation", pa.int64(), "the generation or epoch"),
-        ("started_at", TIME, "when the rebalance began"),
-        ("completed_at", TIME, "when the group was stable; null when it never was"),
-        ("trigger", pa.string(), "a cause or a follow-up"),
-        ("leader", pa.string(), "the leader's member id"),
-        ("members", pa.list_(_MEMBER), "its members when it was stabilized"),
-        ("joined", WORDS, "member ids that joined with it"),
-        ("left", WORDS, "member ids that left before it"),
-        ("outcome", pa.string(), "stable, superseded, empty, failed or unknown"),
-        ("reason", pa.string(), "why, in the words of the coordinator or the member"),
+    columns=(
+        own("id", pa.string(), "hash of cluster, group, generation and start"),
+        *columns_of(
+            GroupHistory,
+            group="the group",
+            kind="consumer, streams, connect, schema-registry, share or unknown",
+            protocol="classic, consumer, streams, share or unknown",
+        ),
+        *columns_of(
+            Generation,
+            generation="the generation or epoch",
+            started_at="when the rebalance began",
+            completed_at="when the group was stable; null when it never was",
+            trigger="a cause or a follow-up",
+            leader="the leader's member id",
+            members="its members when it was stabilized",
+            joined="member ids that joined with it",
+            left="member ids that left before it",
+            outcome="stable, superseded, empty, failed or unknown",
+            reason="why, in the words of the coordinator or the member",
+        ),
     ),
 )
 PAUSES = Table(
@@ -125,16 +101,22 @@ PAUSES = Table(
     of="one stretch in which a process had lost its partitions",
     dated_by="`started_at`",
     order=("group", "started_at", "id"),
-    schema=_schema(
-        ("id", pa.string(), "hash of cluster, group, member and start"),
-        ("group", pa.string(), "the group"),
-        ("client_id", pa.string(), "the member's client id"),
-        ("member_id", pa.string(), "the member's id"),
-        ("started_at", TIME, "partitions revoked or lost"),
-        ("ended_at", TIME, "some assigned again; null when that is not seen"),
-        ("ms", pa.int64(), "how long"),
-        ("partitions", WORDS, "which"),
-        ("kind", pa.string(), "revoked or lost"),
+    columns=(
+        own("id", pa.string(), "hash of cluster, group, member and start"),
+        *columns_of(
+            GroupHistory,
+            group="the group",
+        ),
+        *columns_of(
+            Pause,
+            client_id="the member's client id",
+            member_id="the member's id",
+            started_at="partitions revoked or lost",
+            ended_at="some assigned again; null when that is not seen",
+            ms=("lasted_ms", "how long"),
+            partitions="which",
+            kind="revoked or lost",
+        ),
     ),
 )
 UNREAD = Table(
@@ -143,22 +125,24 @@ UNREAD = Table(
     "partitions in its logs: a task)",
     dated_by="`started_at`",
     order=("group", "started_at", "id"),
-    schema=_schema(
-        ("id", pa.string(), "hash of cluster, group, partition and start"),
-        ("group", pa.string(), "the group"),
-        ("incident_id", pa.string(), "`id` of the one row of `incidents` that counts it; null where none does"),
-        ("partition", pa.string(), "the partition, task or connector"),
-        ("started_at", TIME, "when it became unread; where not `certain`, the best estimate"),
-        ("from_earliest", TIME, "the earliest that this may have been; null where nothing bounds it but `started_at`"),
-        ("ended_at", TIME, "somebody reads it again; null when that is not seen"),
-        ("ms", pa.int64(), "how long; null with `ended_at`"),
-        (
-            "why",
-            pa.string(),
-            "revoked, stopped, dead, frozen, stuck, cut-off, fenced, assignment-failed, unassigned or unknown",
+    columns=(
+        own("id", pa.string(), "hash of cluster, group, partition and start"),
+        *columns_of(
+            GroupHistory,
+            group="the group",
         ),
-        ("certain", pa.bool_(), "whether lines tell when it began"),
-        ("client_id", pa.string(), "whose it was before"),
+        *columns_of(
+            UnreadSpan,
+            incident_id=("incident", "`id` of the one row of `incidents` that counts it; null where none does"),
+            partition="the partition, task or connector",
+            started_at="when it became unread; where not `certain`, the best estimate",
+            from_earliest="the earliest that this may have been; null where nothing bounds it but `started_at`",
+            ended_at="somebody reads it again; null when that is not seen",
+            ms=("lasted_ms", "how long; null with `ended_at`"),
+            why="revoked, stopped, dead, frozen, stuck, cut-off, fenced, assignment-failed, unassigned or unknown",
+            certain="whether lines tell when it began",
+            client_id="whose it was before",
+        ),
     ),
 )
 INCIDENTS = Table(
@@ -166,52 +150,51 @@ INCIDENTS = Table(
     of="one incident: everything that follows from one first cause in one group",
     dated_by="`started_at`",
     order=("group", "started_at", "id"),
-    schema=_schema(
-        ("id", pa.string(), "the incident's id, the same in every run"),
-        ("group", pa.string(), "the group"),
-        ("started_at", TIME, "its beginning"),
-        ("ended_at", TIME, "its end; null while it is ongoing"),
-        ("ongoing", pa.bool_(), "whether the logs end before it does"),
-        ("severity", pa.string(), "critical, warning or info"),
-        ("summary", pa.string(), "one sentence"),
-        ("cause", pa.string(), "the most likely root cause"),
-        ("confidence", pa.float64(), "how sure, 0 to 1"),
-        ("culprits", WORDS, "names of those who caused it"),
-        ("followups", WORDS, "kinds of rebalances that followed"),
-        ("generations", pa.list_(pa.int64()), "the generations it touched"),
-        (
-            "unread_partition_ms",
-            pa.int64(),
-            "time without a reader, added up over partitions; null where unknown",
+    columns=(
+        *columns_of(
+            Incident,
+            id="the incident's id, the same in every run",
+            group="the group",
+            started_at="its beginning",
+            ended_at="its end; null while it is ongoing",
+            ongoing="whether the logs end before it does",
+            severity="critical, warning or info",
+            summary="one sentence",
         ),
-        ("unread_at_least", pa.bool_(), "whether more may have been unread than the logs show"),
-        ("longest_unread_ms", pa.int64(), "time without a reader of the partition that had none for longest"),
-        ("longest_unread_partition", pa.string(), "that partition"),
-        ("stopped_ms", pa.int64(), "time in which no partition of the group was read; null where unknown"),
-        ("pause_ms", pa.int64(), "pauses added up over members; null where no client log shows them"),
-        ("members", pa.int64(), "members it touched"),
-        ("partitions", pa.int64(), "partitions it touched"),
-        ("rebalances", pa.int64(), "rebalances it took"),
-        (
-            "by_member",
-            _BY_MEMBER,
-            "where only coordinators tell: for how long nobody read what a member had, whatever partitions that were",
+        *columns_of(
+            Blame,
+            cause="the most likely root cause",
+            confidence="how sure, 0 to 1",
+            culprits=("culprit_names", "names of those who caused it"),
         ),
-        ("occurrences", pa.int64(), "how many times the same cause occurred"),
-        (
-            "ruled_out",
-            pa.list_(_RULED_OUT),
-            "causes that were ruled out: the lines that prove it, or the logs that were searched",
+        *columns_of(
+            Incident,
+            followups="kinds of rebalances that followed",
+            generations="the generations it touched",
         ),
-        (
-            "would_decide",
-            pa.list_(_WOULD_DECIDE),
-            "missing logs that would tell the remaining causes apart",
+        *columns_of(
+            Impact,
+            unread_partition_ms="time without a reader, added up over partitions; null where unknown",
+            unread_at_least="whether more may have been unread than the logs show",
+            longest_unread_ms="time without a reader of the partition that had none for longest",
+            longest_unread_partition="that partition",
+            stopped_ms="time in which no partition of the group was read; null where unknown",
+            pause_ms="pauses added up over members; null where no client log shows them",
+            members="members it touched",
+            partitions="partitions it touched",
+            rebalances="rebalances it took",
+            by_member="where only coordinators tell: for how long nobody read what a member had, whatever partitions "
+            "that were",
         ),
-        (
-            "related",
-            pa.list_(_RELATION),
-            "incidents of other groups on this date that have something in common with it",
+        *columns_of(
+            Incident,
+            occurrences="how many times the same cause occurred",
+            ruled_out="causes that were ruled out: the lines that prove it, or the logs that were searched",
+            would_decide="missing logs that would tell the remaining causes apart",
+            related=(
+                "related(kind, groups, why, ids)",
+                "incidents of other groups on this date that have something in common with it",
+            ),
         ),
     ),
 )
@@ -220,19 +203,25 @@ FINDINGS = Table(
     of="one root cause of an incident, with its proof",
     dated_by="the incident's `started_at`",
     order=("group", "incident_id", "rank"),
-    schema=_schema(
-        ("id", pa.string(), "incident id and rank"),
-        ("incident_id", pa.string(), "`id` of `incidents`"),
-        ("group", pa.string(), "the group"),
-        ("rank", pa.int32(), "0 is the most likely"),
-        ("cause", pa.string(), "the root cause"),
-        ("confidence", pa.float64(), "how sure, 0 to 1"),
-        ("culprits", pa.list_(_CULPRIT), "who caused it, with all their other names"),
-        ("narrative", pa.string(), "what happened"),
-        ("evidence", pa.list_(_EVIDENCE), "the most telling lines first, at most 20"),
-        ("evidence_total", pa.int64(), "how many lines prove it"),
-        ("advice", pa.list_(_ADVICE), "what to do, and why"),
-        ("known_bugs", pa.list_(_BUG), "bugs of Kafka that fit"),
+    columns=(
+        own("id", pa.string(), "incident id and rank"),
+        own("incident_id", pa.string(), "`id` of `incidents`"),
+        *columns_of(
+            Incident,
+            group="the group",
+        ),
+        own("rank", pa.int32(), "0 is the most likely"),
+        *columns_of(
+            RootCause,
+            cause="the root cause",
+            confidence="how sure, 0 to 1",
+            culprits="who caused it, with all their other names",
+            narrative=("whole_narrative", "what happened"),
+            evidence="the most telling lines first, at most 20",
+            evidence_total="how many lines prove it",
+            advice=("advice(action, why)", "what to do, and why"),
+            known_bugs="bugs of Kafka that fit",
+        ),
     ),
 )
 INPUTS = Table(
@@ -240,46 +229,46 @@ INPUTS = Table(
     of="one file that was read: the ledger by which a run knows what is new",
     dated_by="`first`, where the file has no time its age",
     order=("path", "file_id"),
-    schema=_schema(
-        ("path", pa.string(), "the file, relative to the input, under the name it had last"),
-        ("file_id", pa.string(), "hash of its directory and beginning: the same after it grew, was rolled or packed"),
-        ("head", pa.string(), "hash of the first `head_bytes` bytes, unpacked"),
-        ("head_bytes", pa.int64(), "how many bytes that hash covers"),
-        ("location", pa.string(), "where it was read"),
-        ("size", pa.int64(), "bytes as stored"),
-        (
+    columns=(
+        own("path", pa.string(), "the file, relative to the input, under the name it had last"),
+        own(
+            "file_id", pa.string(), "hash of its directory and beginning: the same after it grew, was rolled or packed"
+        ),
+        own("head", pa.string(), "hash of the first `head_bytes` bytes, unpacked"),
+        own("head_bytes", pa.int64(), "how many bytes that hash covers"),
+        own("location", pa.string(), "where it was read"),
+        own("size", pa.int64(), "bytes as stored"),
+        own(
             "etag",
             pa.string(),
             "modification time and size (of the archive, for a file in one); null while it must be read again",
         ),
-        ("host", pa.string(), "the host that wrote it"),
-        ("component", pa.string(), "what wrote it"),
-        ("kafka_version", pa.string(), "of which release"),
-        ("layout", pa.string(), "how its lines are laid out"),
-        ("envelope", pa.string(), "what is around them"),
-        ("zone", pa.string(), "the zone of its times"),
-        ("bytes", pa.int64(), "bytes read, unpacked"),
-        ("lines", pa.int64(), "lines"),
-        ("records", pa.int64(), "log records"),
-        ("matched", pa.int64(), "records a pattern knows"),
-        ("unmatched_kafka", pa.int64(), "unrecognized consumer-group records"),
-        ("unparsed", pa.int64(), "lines that belong to no record"),
-        ("first", TIME, "its first time"),
-        ("last", TIME, "its last time"),
-        (
+        own("host", pa.string(), "the host that wrote it"),
+        own("component", pa.string(), "what wrote it"),
+        own("kafka_version", pa.string(), "of which release"),
+        own("layout", pa.string(), "how its lines are laid out"),
+        own("envelope", pa.string(), "what is around them"),
+        own("zone", pa.string(), "the zone of its times"),
+        own("bytes", pa.int64(), "bytes read, unpacked"),
+        own("lines", pa.int64(), "lines"),
+        own("records", pa.int64(), "log records"),
+        own("matched", pa.int64(), "records a pattern knows"),
+        own("unmatched_kafka", pa.int64(), "unrecognized consumer-group records"),
+        own("unparsed", pa.int64(), "lines that belong to no record"),
+        own("first", TIME, "its first time"),
+        own("last", TIME, "its last time"),
+        own(
             "heard",
             pa.list_(_HEARD),
             "from when to when each host logs in it: only then does its silence count, and never if lines were picked",
         ),
-        ("errors", WORDS, "what could not be read, as sentences"),
-        (
-            "settled",
-            _SETTLED,
-            "for a log that may grow: up to which byte it has been read for good, with the counts",
+        own("errors", WORDS, "what could not be read, as sentences"),
+        own(
+            "settled", _SETTLED, "for a log that may grow: up to which byte it has been read for good, with the counts"
         ),
-        ("read_as", pa.string(), "hash of how it was read, which depends on its neighbours too"),
-        ("shows", pa.string(), "what it shows of how it and its neighbours must be read, as JSON"),
-        ("fingerprint", pa.string(), "hash of some of its blocks as stored; null in object stores"),
+        own("read_as", pa.string(), "hash of how it was read, which depends on its neighbours too"),
+        own("shows", pa.string(), "what it shows of how it and its neighbours must be read, as JSON"),
+        own("fingerprint", pa.string(), "hash of some of its blocks as stored; null in object stores"),
     ),
 )
 RUNS = Table(
@@ -287,21 +276,21 @@ RUNS = Table(
     of="one run of the job; the intervals of all runs are what the tables cover",
     dated_by="`started_at`; its cluster is `--cluster`, or `*` where there are several",
     order=("started_at", "id"),
-    schema=_schema(
-        ("id", pa.string(), "the run"),
-        ("started_at", TIME, "its start"),
-        ("finished_at", TIME, "when its tables were complete"),
-        ("since", TIME, "the interval it was asked for: begin"),
-        ("until", TIME, "and end"),
-        ("listed", pa.int64(), "files there were"),
-        ("scanned", pa.int64(), "files that were new or had changed"),
-        ("unreadable", pa.int64(), "files that could not be read"),
-        ("bytes", pa.int64(), "bytes read, unpacked"),
-        ("events", pa.int64(), "events in them"),
-        ("days", pa.int64(), "dates whose tables were rewritten"),
-        ("incidents", pa.int64(), "incidents in those"),
-        ("exit_code", pa.int32(), "0, 1 or 3"),
-        ("version", pa.string(), "of rebalance-forensics"),
+    columns=(
+        own("id", pa.string(), "the run"),
+        own("started_at", TIME, "its start"),
+        own("finished_at", TIME, "when its tables were complete"),
+        own("since", TIME, "the interval it was asked for: begin"),
+        own("until", TIME, "and end"),
+        own("listed", pa.int64(), "files there were"),
+        own("scanned", pa.int64(), "files that were new or had changed"),
+        own("unreadable", pa.int64(), "files that could not be read"),
+        own("bytes", pa.int64(), "bytes read, unpacked"),
+        own("events", pa.int64(), "events in them"),
+        own("days", pa.int64(), "dates whose tables were rewritten"),
+        own("incidents", pa.int64(), "incidents in those"),
+        own("exit_code", pa.int32(), "0, 1 or 3"),
+        own("version", pa.string(), "of rebalance-forensics"),
     ),
 )
 PENDING = Table(
@@ -309,7 +298,7 @@ PENDING = Table(
     of="one event of a scanned file that no run's interval covers so far; a later run moves it to `events`",
     dated_by="`timestamp`",
     order=EVENTS.order,
-    schema=EVENTS.schema,
+    columns=EVENTS.columns,
 )
 
 MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, FINDINGS)

@@ -64,7 +64,7 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
         yield from _given((rebalance.leader, "client"))
     yield from ((lane.name, lane.kind) for lane in history.lanes)
     yield from ((term.broker, "broker") for term in history.coordinators)
-    yield from ((who, _kind(who, "process")) for who, _ in history.versions)
+    yield from ((running.name, _kind(running.name, "process")) for running in history.versions)
 
 
 def _of_identity(identity: Identity) -> Iterator[Named]:

@@ -12,7 +12,7 @@ from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import iso
-from rebalance_forensics.report.wording import culprits, impact, narrative
+from rebalance_forensics.report.wording import culprits, impact
 from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".sarif"
@@ -75,7 +75,7 @@ def _result(incident: Incident, cause: RootCause, causes: Sequence[str]) -> Docu
 
 def _message(incident: Incident, cause: RootCause) -> str:
     advice = f" What to do: {cause.advice[0].action}" if cause.advice else ""
-    verdict = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {narrative(cause)}"
+    verdict = incident.summary if cause is incident.root_causes[0] else f"Or {chance(cause)}: {cause.whole_narrative}"
     cost = f" Impact: {impact(incident.impact)}." if cause is incident.root_causes[0] else ""
     return line_of(prose(f"{verdict} Culprit: {culprits(cause)}.{cost}{advice}"), SNIPPET_CHARACTERS)
 

@@ -104,7 +104,6 @@ def _filters() -> dict[str, Callable[..., object]]:
         "totals_of_inputs": totals_of_inputs,
         "sign_table": differential.sign_table,
         "is_unexplained": is_unexplained,
-        "narrative": wording.narrative,
         "group_of": wording.group_of,
         "place": wording.place,
         "step": wording.step,

@@ -148,7 +148,7 @@ def _group_facts(history: GroupHistory) -> Facts:
         "longest pause": _known(None if in_all is None else max(filter(None, ended), default=0), duration),
     }
     facts.update({f"setting {key}": value for key, value in history.settings})
-    facts.update({f"version of {who}": version for who, version in history.versions})
+    facts.update({f"version of {running.name}": running.version for running in history.versions})
     return facts
 
 

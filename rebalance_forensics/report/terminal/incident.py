@@ -24,7 +24,6 @@ from rebalance_forensics.report.wording import (
     group_of,
     impact,
     names_besides,
-    narrative,
     place,
     ranges,
     since,
@@ -140,14 +139,14 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     # The summary tells the first occurrence too; how often and to whom else stands among the facts.
     if not incident.summary.startswith(cause.narrative):
         yield heading("What happened")
-        yield indented(narrative(cause))
+        yield indented(cause.whole_narrative)
     yield from _proven(cause, verbosity)
 
 
 def _rival(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     """Tell a cause that is not ruled out: in brief, or as the verdict itself."""
     yield heading(f"Or {chance(cause)}: {culprits(cause)}")
-    yield indented(narrative(cause))
+    yield indented(cause.whole_narrative)
     if cause.advice:
         yield from _advice(cause, None if verbosity > 0 else 1)
     if verbosity > 0:
