@@ -34,6 +34,7 @@ CAUSE = Cause(
         speaks_for(newcomers.PICKED, 0),
         speaks_for(newcomers.PICKED_AND_COUNTED, STRONG),
         speaks_for(newcomers.JUST_BEGUN, WEAK),
+        speaks_for(newcomers.JUST_ENDED, WEAK),
         speaks_for(newcomers.STILL_FORMING, 0),
         speaks_for(newcomers.IN_PLACE_OF_OTHERS, WEAK),
         speaks_for(newcomers.COUNTED, STRONG),

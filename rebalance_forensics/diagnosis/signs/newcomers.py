@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
+from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
 from rebalance_forensics.diagnosis.sign import Sign, stated
 from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, JoinReported
 from rebalance_forensics.timeline.event_index import time_of
@@ -23,6 +24,9 @@ PICKED_AND_COUNTED = stated(
 )
 JUST_BEGUN = stated(
     "new-as-the-logs-begin", present="the logs begin too shortly before to show whether they were members before"
+)
+JUST_ENDED = stated(
+    "new-as-the-logs-end", present="the logs end too shortly after to show whether they took the place of others"
 )
 STILL_FORMING = stated(
     "new-as-the-group-formed", present="the group had just begun: members that start with it come one after another"
@@ -51,6 +55,8 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Sign:
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
         return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
+    if _logs_just_end(timeline, arrivals[-1].at):
+        return JUST_ENDED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
 
 
@@ -63,9 +69,11 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
 
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
-    """True if the departure was part of the whole group leaving, which makes room for no newcomer."""
+    """The arrivals of newcomers that may have taken the places of members that left."""
+    # Where the whole group left, none of its places is there to be taken.
     last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
-    return frozenset(a.id for r in replacements(timeline) if r.absence.departures[0].id not in last for a in r.arrivals)
+    succeeded = (*restarts(timeline), *replacements(timeline))
+    return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
 def _began_just_before(timeline: Timeline, at: int) -> bool:
@@ -83,6 +91,15 @@ def _logs_just_began(timeline: Timeline, at: int) -> bool:
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     from_the_start = first is not None and first.generation == 1 and first.started_at < at
     return begin is not None and not from_the_start and begin > at - patience_ms(timeline)
+
+
+def _logs_just_end(timeline: Timeline, at: int) -> bool:
+    """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
+    # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
+    # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
+    barrier = timeline.protocol not in ("consumer", "streams", "share")
+    formed = barrier and any((r.stabilized_at or r.completed_at or at) > at for r in timeline.rebalances)
+    return not formed and timeline.coverage.end < at + patience_ms(timeline)
 
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

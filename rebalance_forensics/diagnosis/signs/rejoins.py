@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    logs_of_topic_changes,
     rejoins_without_reason,
     resubscriptions,
     topics_changed_before,
@@ -51,9 +52,7 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
     if found:
         return Present(found)
     begin, end = min(r.at for r in requests) - METADATA_AGE_MS, max(r.at for r in requests)
-    logs = covering(timeline.coverage.brokers, begin, end)
-    # A broker logs the partitions that it hosts: one log alone may miss a topic.
-    if len({log.path for log in logs}) > 1:
+    if logs := logs_of_topic_changes(timeline, begin, end):
         return Absent(looked(logs, begin, end))
     what = "the logs of the brokers and the controller (server.log, controller.log)"
     return Unobservable((Need(what=what, who=None, begin=begin, end=end),))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStopped
 from rebalance_forensics.events.epochs import (
+    GroupConverted,
     GroupHeartbeatFailed,
     MemberReconciled,
     MemberTransitioned,
@@ -32,6 +33,7 @@ from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.process import ClientStarted
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
+    AssignmentReceived,
     GenerationReset,
     GroupEmptied,
     HeartbeatFailed,
@@ -81,6 +83,7 @@ class MembershipReplay(MembershipTable):
         self._hints: dict[Participant, list[Event]] = defaultdict(list)
         self._joining: dict[tuple[Participant, str | None], Event] = {}
         self._mapped = False
+        self._converted = False
         self._known_as: dict[tuple[Participant, str | None], str] = {}
         self._begins = {id(s.events[0]): s for s in starts}
         self._between_ids: dict[Participant, tuple[str, Event]] = {}
@@ -120,7 +123,9 @@ class MembershipReplay(MembershipTable):
         if start is not None:
             self._started_anew(start, event)
         self._counted(event)
+        self._converted |= isinstance(event, GroupConverted)
         if isinstance(event, COUNTING):
+            self._led(event)
             return
         match event:
             case MemberIdIssued() | MemberJoined():
@@ -146,6 +151,12 @@ class MembershipReplay(MembershipTable):
                 self._apply_client_line(event)
         self.live.apply(event)
 
+    def _led(self, event: Event) -> None:
+        """Record a leader as member: its join may precede the logs."""
+        leader = event.leader if isinstance(event, AssignmentReceived) else None
+        if leader is not None and leader not in self._gone:
+            self.ensure_member(leader, event)
+
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
             participant = self.participants.of_instance(event.instance_id)
@@ -153,6 +164,10 @@ class MembershipReplay(MembershipTable):
                 self.unidentified.add(event)
                 return
             member = f"?{participant.name}"
+        if isinstance(event, MemberJoined) and event.protocol == "classic" and self._converted:
+            # The members of a classic group rejoin after its conversion (KIP-848), with the line of newcomers.
+            self.ensure_member(member, event)
+            return
         self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
 
     def _rebalance_named(self, event: RebalanceStarted) -> None:

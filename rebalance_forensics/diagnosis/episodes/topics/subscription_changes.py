@@ -11,6 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, growths
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    logs_of_topic_changes,
     rejoins_without_reason,
     resubscriptions,
     subscribed_topics,
@@ -19,7 +20,6 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.events.rebalances import JoinRequested
-from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -93,11 +93,11 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
 
 
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
-    """True if a member may read a pattern and the brokers' logs begin too late to show a new topic."""
+    """True if a member may read a pattern and the brokers' logs may lack a new topic that it matches."""
     at = request.at
     if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscribed_topics(timeline):
         return False
-    return not covering(timeline.coverage.brokers, at - ONE_REBALANCE_MS, at, detailed=False)
+    return not logs_of_topic_changes(timeline, at - ONE_REBALANCE_MS, at)
 
 
 def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[SubscriptionChange]:

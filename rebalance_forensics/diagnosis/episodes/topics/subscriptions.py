@@ -10,6 +10,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -53,6 +54,13 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_A
     begin = max(at - lead_ms, timeline.first + 1)
     changed = timeline.of(TopicChanged).between(begin, at + ROUND_TRIP_MS)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
+
+
+def logs_of_topic_changes(timeline: Timeline, begin: int, end: int) -> tuple[CoveredLog, ...]:
+    """The brokers' logs that would show a changed topic between two times; empty where they may lack one."""
+    # A broker logs the partitions that it hosts: one log alone may miss a topic.
+    logs = covering(timeline.coverage.brokers, begin, end)
+    return logs if len({log.path for log in logs}) > 1 else ()
 
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
