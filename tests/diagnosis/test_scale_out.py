@@ -110,3 +110,51 @@ def test_who_loses_partitions_before_it_joins_is_no_newcomer() -> None:
     story.reborn("c-3").rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     story.events = [e for e in story.events if (e.at or 0) >= ms("01:09:50.000")]
     assert "scale-out" not in story.causes()
+
+
+COORDINATOR = "[GroupCoordinator id=3 topic=__consumer_offsets partition=2]"
+FORMED = """\
+Stabilized group ledger generation 1 with 2 members.
+Assignment received from leader c-1-5745ed2a-adc3-48ac-8852-e789a8a3e573 for group ledger for generation 1. The group \
+has 2 members, 0 of which are static."""
+JOINS_A_STABLE_GROUP = """\
+[GroupId ledger] Dynamic member with unknown member id joins group ledger in Stable state. Created a new member id \
+c-9-3c70cb72-0d32-4852-a8ed-316d8a521c0f and request the member to rejoin with this id.
+Preparing to rebalance group ledger in state PreparingRebalance with old generation 1 (reason: Adding new member \
+c-9-3c70cb72-0d32-4852-a8ed-316d8a521c0f with group instance id null)."""
+CONVERTED = """\
+[Group ledger] Member c-1-5745ed2a-adc3-48ac-8852-e789a8a3e573 has left group through explicit `LeaveGroup` request; \
+client reason: the consumer is being closed
+[GroupId ledger] Converted the classic group to a consumer group.
+[GroupId ledger] Member NyAFAdoDRdGmrLwzQejKnQ joins the consumer group using the consumer protocol.
+[GroupId ledger] Bumped group epoch to 3 with metadata hash -3632946461387847577.
+[GroupId ledger] Member c-2-d0df48ee-4587-4926-8a78-cb9e327fc5d7 joins the consumer group using the classic protocol."""
+
+
+def coordinator_log(folder: Path, *parts: tuple[str, str]) -> list[tuple[str, float]]:
+    """Causes and confidences of a coordinator's log; each part is logged at one time of day."""
+    lines = (
+        f"[2026-11-21 {at},000] INFO {COORDINATOR} {message} (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+        for at, part in parts
+        for message in part.splitlines()
+    )
+    (folder / "server.log").write_text("\n".join(lines) + "\n")
+    report = json.loads(rf.analyze(folder, engine="local").to_json())
+    return [(i["root_causes"][0]["cause"], i["root_causes"][0]["confidence"]) for i in report["incidents"]]
+
+
+def test_a_newcomer_at_the_end_of_the_logs_may_be_a_restarted_member(tmp_path: Path) -> None:
+    # A member that died stays in the group until its session ends or it misses the join barrier.
+    found = dict(coordinator_log(tmp_path, ("02:13:57", FORMED), ("02:14:40", JOINS_A_STABLE_GROUP)))
+    assert found.get("scale-out", 0.0) < 0.75
+
+
+def test_a_newcomer_that_a_generation_counts_beside_all_others_was_added(tmp_path: Path) -> None:
+    counted = "Stabilized group ledger generation 2 with 3 members."
+    parts = ("02:13:57", FORMED), ("02:14:40", JOINS_A_STABLE_GROUP), ("02:14:41", counted)
+    assert dict(coordinator_log(tmp_path, *parts))["scale-out"] == 0.9
+
+
+def test_members_that_rejoin_after_the_conversion_of_their_group_are_no_newcomers(tmp_path: Path) -> None:
+    found = dict(coordinator_log(tmp_path, ("02:13:57", FORMED), ("02:14:20", CONVERTED), ("02:16:20", "")))
+    assert found.get("scale-out", 0.0) < 0.75

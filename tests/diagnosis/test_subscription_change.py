@@ -86,3 +86,11 @@ def test_a_member_that_is_assigned_what_it_no_longer_wants_has_changed_its_subsc
     )
     assert story.causes() == ["subscription-change"]
     assert story.blamed() == ["c-2"]
+
+
+def test_a_changed_subscription_in_the_log_of_a_single_broker_may_be_a_pattern_that_matches_a_new_topic() -> None:
+    # With a pattern the client gives the same reason (ConsumerCoordinator.rejoinNeededOrPending), and a broker logs
+    # only the topics whose partitions it hosts.
+    found = subscribes_to_more((4, 1), "brokers").the_incident().root_causes[0]
+    assert found.cause == "subscription-change"
+    assert found.confidence < 0.75
