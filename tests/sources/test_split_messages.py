@@ -10,7 +10,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.text_layouts import TextLayout
 from tests.sources.test_pastes import read
 
-NO_HEADER = {"bare-message", "dated-message", "go-standard", "librdkafka-event", "time-last"}
+NO_HEADER = {"bare-message", "dated-message", "go-standard", "librdkafka-event", "librdkafka-fields", "time-last"}
 """Layouts of which too little stands in front of the message to be known by that alone, or that end with their time."""
 OPTIONAL_END = {"level-first", "nest", "zerolog-console"}
 """Layouts whose header may end earlier, so that its end is a message like any other."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.documents import (
-    inspected_events,
     journal_blocks,
     json_values,
+    printed_events,
     tailed_files,
     yaml_entries,
 )
@@ -36,7 +36,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "csv": (csv_rows.has_header, csv_rows.rows),
     "journal": (journal_blocks.is_document, journal_blocks.entries),
     "tailed": (tailed_files.is_document, tailed_files.entries),
-    "inspected": (inspected_events.is_document, inspected_events.entries),
+    "events": (printed_events.is_document, printed_events.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }
 

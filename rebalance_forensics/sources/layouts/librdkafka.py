@@ -37,6 +37,42 @@ _WRAPPED = re.compile(
     r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
     re.DOTALL,
 )
+# An event printed as an object, in Node.js's notation, as JSON or in Serilog's. Strings come first: they may hold more
+# of the notation.
+_FIELD = re.compile(
+    r"""["']?\b(?P<key>[A-Za-z]{2,12})["']?\s{0,2}[:=]\s{0,40}
+    (?:(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)|(?P<bare>[\w.]+))""",
+    re.VERBOSE | re.DOTALL,
+)
+# Where older releases of Node.js break a long text.
+_CONCATENATED = re.compile(r"['\"`] \+\s+['\"`]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_KEYS = {"facility": "fac", "tag": "fac", "level": "severity", "msg": "message", "timestamp": "time", "client": "name"}
+_OF_AN_EVENT = frozenset({"fac", "severity", "message", "name", "time"})
+# The fields of an event by their names, in any order, the message last. php-rdkafka's examples print the level behind
+# it (the facility in front of it has been taken for a part of the header by then).
+_PAIRS = re.compile(
+    r"(?P<before>[^\n\[]{0,300}?\b(?P<facility>[A-Z][A-Z0-9_]{2,40})[,;]\s[^\[]{0,200}?)?(?P<message>\[thrd:.*)",
+    re.DOTALL,
+)
+_SEVERITY_PAIR = re.compile(r"\b(?:level|lvl|severity)\s?[:=]\s?(?P<severity>[0-7])\b", re.IGNORECASE)
+_LEVEL_LAST = re.compile(r" \(level: (?P<severity>[0-7])\)\Z")
+_NAME = re.compile(r"[\w.-]{1,250}#(?:consumer|producer)-\d+")
+
+
+def event_fields(text: str) -> dict[str, str] | None:
+    """The fields of a log event that is printed as an object, under the names that node-rdkafka gives them.
+
+    None where no message of librdkafka is among them.
+    """
+    found: dict[str, str] = {}
+    for field in _FIELD.finditer(_CONCATENATED.sub("", text)):
+        key = field["key"].lower()
+        value = field["bare"] if field["text"] is None else _ESCAPED.sub(r"\1", field["text"])
+        found.setdefault(_KEYS.get(key, key), value)
+    if "fac" not in found and "[thrd:" not in found.get("message", ""):
+        return None
+    return {"fac": "", **{key: found[key] for key in _OF_AN_EVENT & found.keys()}} if "message" in found else None
 
 
 def _canonical(facility: str, name: str, message: str) -> str:
@@ -98,8 +134,41 @@ def with_severity(parsed: Parsed) -> Parsed:
 
 def unwrapped(parsed: Parsed) -> Parsed:
     """A line that a wrapper or syslog logged (`FAC: name: msg`), in the one form."""
-    match = _WRAPPED.match(parsed.message) if "[thrd:" in parsed.message else None
-    if match is None:
+    if "[thrd:" not in parsed.message:
         return parsed
+    match = _WRAPPED.match(parsed.message)
+    if match is None:
+        return _of_object(parsed) or _of_pairs(parsed) or parsed
     message = _canonical(match["facility"], match["name"], match["message"])
     return replace(parsed, logger=parsed.logger or match["logger"], message=message)
+
+
+def _of_object(parsed: Parsed) -> Parsed | None:
+    """A log event that a program logged as an object."""
+    fields = event_fields(parsed.message) if "{" in parsed.message.partition("[thrd:")[0] else None
+    if fields is None:
+        return None
+    return replace(parsed, message=_canonical(fields["fac"], fields.get("name", ""), fields["message"]))
+
+
+def _of_pairs(parsed: Parsed) -> Parsed | None:
+    """A log event of which a program printed each field with its name, or facility and message with the level last."""
+    match = _PAIRS.match(parsed.message)
+    if match is None:
+        return None
+    before, message = match["before"] or "", match["message"]
+    closing = _LEVEL_LAST.search(message)
+    if closing:
+        message = message[: closing.start()]
+    elif not before:
+        return None
+    if "{" in before:
+        message = message.rstrip(" }")
+    severity = closing or _SEVERITY_PAIR.search(before)
+    name = _NAME.search(before)
+    return replace(
+        parsed,
+        level=_SEVERITY[int(severity["severity"])] if severity else parsed.level,
+        logger=parsed.logger or "rdkafka",
+        message=f"{match['facility']} [{name[0]}] {message}" if name else message,
+    )
