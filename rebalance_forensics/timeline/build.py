@@ -5,22 +5,39 @@ Each stage takes what the one before it has finished and changes nothing in it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
 
+from msgspec import Struct
+
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.clocks.group_clock import timed
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
-from rebalance_forensics.timeline.coordinators import coordinators_of
-from rebalance_forensics.timeline.coverage import coverage_of
-from rebalance_forensics.timeline.event_index import settings_of
+from rebalance_forensics.timeline.coordinators import coordinators_of, lines_of_former_coordinators
+from rebalance_forensics.timeline.coverage import Coverage, coverage_of
+from rebalance_forensics.timeline.event_index import EventIndex, settings_of
+from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.generations import (
+    OF_EPOCHS,
+    Generations,
+    GroupEpochs,
+    all_generations,
+    all_rebalances,
+)
 from rebalance_forensics.timeline.group_lines import attributed, gathered, identified
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participants
+from rebalance_forensics.timeline.membership.replay import MembershipReplay
+from rebalance_forensics.timeline.membership.revision import revise
+from rebalance_forensics.timeline.membership.silent import departures_by_missed_rebalance, departures_by_takeover
+from rebalance_forensics.timeline.membership.table import MembershipTable
+from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.pauses import pauses_of
-from rebalance_forensics.timeline.processes import processes_of
+from rebalance_forensics.timeline.processes import Processes, processes_of
 from rebalance_forensics.timeline.profile import profile_of
 from rebalance_forensics.timeline.rebalance_requests import requests_of, with_follow_ups
-from rebalance_forensics.timeline.replay.group_replay import replayed
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import session_of_events
 
@@ -53,9 +70,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         ungrouped=lines.ungrouped,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
-        departures=TimeIndex(history.departures),
-        arrivals=TimeIndex(history.arrivals),
-        returns=TimeIndex(history.returns),
+        membership=history.membership,
         requests=TimeIndex(requests_of(profile.participants, lines.own)),
         rebalances=IntervalIndex(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
         generations=history.generations,
@@ -69,3 +84,53 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         coverage=coverage,
         settings=settings,
     )
+
+
+class Replayed(Struct, frozen=True):
+    """The membership table of a group, and its rebalances and generations, oldest first."""
+
+    membership: MembershipTable
+    rebalances: tuple[Rebalance, ...]
+    generations: tuple[Generation, ...]
+
+
+def replayed(
+    participants: Participants,
+    processes: Processes,
+    events: EventIndex,
+    ungrouped: EventIndex,
+    *,
+    coverage: Coverage,
+    session_ms: int | None,
+) -> Replayed:
+    """Replay a group's own `events`; `session_ms` is the session timeout, where it is known.
+
+    In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
+    """
+    former = lines_of_former_coordinators(events)
+    membership = MembershipReplay(participants, processes.starts)
+    classic, epochs = Generations(participants), GroupEpochs(participants)
+    inferred = [
+        *([] if coverage.is_excerpt else departures_by_missed_rebalance(participants, events)),
+        *departures_by_takeover(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
+    ]
+    absent = deque(sorted(inferred, key=attrgetter("shown_at")))
+    for event in events:
+        while absent and event.at is not None and event.at >= absent[0].shown_at:
+            membership.infer_departure(absent.popleft())
+        if id(event) in former.too_late:
+            continue
+        if id(event) in former.evicting:
+            membership.record_stale_eviction(event)
+            continue
+        membership.apply(event)
+        if event.group is not None or isinstance(event, StreamsParticipants):
+            classic.apply(event, membership.live)
+            if type(event) in OF_EPOCHS:
+                epochs.apply(event, membership.live)
+    slots = [s for s in classic.finished() if not epochs.absorbs(s)]
+    bumps = epochs.finished()
+    rebalances = all_rebalances(classic, slots, bumps, membership.rejoins)
+    revise(membership, processes, events, ungrouped, rebalances, coverage=coverage, session_ms=session_ms)
+    table = MembershipTable(membership.transitions)
+    return Replayed(table, rebalances, all_generations(participants, slots, bumps))

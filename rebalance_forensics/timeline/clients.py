@@ -34,8 +34,8 @@ from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.releases import Release, latest_release, release_range
-from rebalance_forensics.timeline.replay.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 SINK_CLIENTS = "connector-consumer-"
@@ -57,14 +57,17 @@ class Client(Struct, frozen=True, kw_only=True):
     heartbeats: Heartbeats = "own thread"
     poll_timer: bool = True
     """Leaves the group when the application does not poll for max.poll.interval.ms."""
+    leaves_to_reset: bool = False
+    """Logs a LeaveGroup when it drops its member id after an error. The consumer was not closed, and the request may
+    not reach the coordinator, which then expires the session."""
 
 
 CLIENTS = (
     Client(name="Java", wording="consumer"),
     Client(name="librdkafka", wording="librdkafka"),
     # Sarama (consumer_group.go), franz-go (consumer_group.go) and kafka-go (consumergroup.go) heartbeat in a goroutine,
-    # however long a record takes.
-    Client(name="Sarama, franz-go, kafka-go", wording="go", poll_timer=False),
+    # however long a record takes. kafka-go leaves to reset (consumergroup.go, run).
+    Client(name="Sarama, franz-go, kafka-go", wording="go", poll_timer=False, leaves_to_reset=True),
     Client(name="KafkaJS", wording="node", heartbeats="between records", poll_timer=False),  # runner.js
     # group_coordinator.py: a coroutine of the application's own event loop.
     Client(name="aiokafka", wording="python", component="group_coordinator", heartbeats="event loop"),
@@ -114,6 +117,14 @@ def is_java(event: Event) -> bool:
 
 
 _JAVA = CLIENTS[0]
+
+
+def is_error_before_reset(event: Event) -> bool:
+    """An error in the group loop of a client that drops its member id for it; a LeaveGroup after it is no departure."""
+    if not isinstance(event, CoordinatorLost | JoinFailed | SyncFailed):
+        return False
+    client = client_of(event)
+    return client is not None and client.leaves_to_reset
 
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:

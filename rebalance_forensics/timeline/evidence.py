@@ -47,12 +47,13 @@ def without_middle(text: str, limit: int) -> str:
     A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
     them. Where the first line fits, the text is cut as others are.
     """
-    line = text.partition("\n")[0]
+    tail = _CUT.search(text) if "\n" not in text else None  # it was cut before, to a larger limit
+    line = text.partition("\n")[0] if tail is None else text[: tail.start()]
     if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
         return shortened(text, limit)
     room = limit - _LONGEST_MARK
     head, end = room // 3, len(line) - (room - room // 3)
     cut = line[head:end]
-    missing = len(text) - len(line) + len(cut)
+    missing = len(cut) + (len(text) - len(line) if tail is None else int(tail[1]))
     missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(cut))
     return f"{line[:head].rstrip()} … (+{missing} characters) … {line[end:].lstrip()}"

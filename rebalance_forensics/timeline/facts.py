@@ -1,15 +1,16 @@
 """Facts about a group, merged from both sides' lines: departures, arrivals, starts, stops, requests, rebalances.
 
-They are immutable. Each has an id (`departure-17`), numbered in time order; a fact outside a timeline has none.
+They are immutable: only the membership replay amends a transition, before its table is complete. Each has an id
+(`departure-17`), numbered in time order; a fact outside a timeline has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -49,34 +50,71 @@ RequestWhy = Literal[
 ]
 
 
-class Departure(Struct, frozen=True, eq=False):
-    """A member left or was removed; `at` is when the group lost it, by the coordinator's line before the client's."""
+State = Literal["unknown", "out", "in"]
+Silent = Literal[
+    "shown-in-group",
+    "not-assigned",
+    "assigned",
+    "restarted",
+    "group-emptied",
+    "missed-rebalance",
+    "partitions-taken-over",
+    "process-ended",
+    "counted-again",
+    "id-issued",
+]
+"""The rule that infers a transition which must have happened and which no line reports; `membership/silent.py` and
+`membership/recording.py` give the reason beside each."""
+
+
+class Transition(Struct, frozen=True, eq=False):
+    """A member went into the group or out of it."""
 
     participant: Participant
     member: str | None
+    """Its member id, or a `placeholder_id` where no line prints one."""
     at: int
-    why: DepartureWhy = "left"
     events: tuple[Event, ...] = ()
+    silent: Silent | None = None
+    """None where a line reports the transition itself."""
+    replaces: str | None = None
+    """The member id whose place it takes: a static member that restarts gets another (KIP-345)."""
+    id: str = ""
+    before: ClassVar[State] = "unknown"
+    after: ClassVar[State] = "in"
+
+
+class Sighting(Transition, frozen=True, eq=False):
+    """A line first shows a member whose arrival was not logged: it joined before the logs begin, or unseen."""
+
+
+class Departure(Transition, frozen=True, eq=False):
+    """A member left or was removed; `at` is when the group lost it, by the coordinator's line before the client's."""
+
+    why: DepartureWhy = "left"
     returned: Arrival | None = None
     reason: str | None = None
     stayed: bool = False
     """Logged by a broker that no longer coordinated the group: the member went on with its successor."""
-    id: str = ""
+    before: ClassVar[State] = "in"
+    after: ClassVar[State] = "out"
 
 
-class Arrival(Struct, frozen=True, eq=False):
+class Arrival(Transition, frozen=True, eq=False):
     """A member joined. `first`: its participant was not a member before; `start`: the start of its process."""
 
-    participant: Participant
-    member: str | None
-    at: int
-    events: tuple[Event, ...] = ()
     first: bool = True
-    after: str | None = None
-    """The id of the departure that it ends."""
+    ends: Departure | None = None
+    """The departure that it ends."""
     start: Start | None = None
     while_empty: bool = False
-    id: str = ""
+    before: ClassVar[State] = "out"
+
+
+class StaticReturn(Transition, frozen=True, eq=False):
+    """A static member came back in time under a new member id; the group did not rebalance."""
+
+    before: ClassVar[State] = "in"
 
 
 class Start(Struct, frozen=True, eq=False):
@@ -90,15 +128,6 @@ class Start(Struct, frozen=True, eq=False):
 
 class Stop(Struct, frozen=True, eq=False):
     """A client closed, by its own log."""
-
-    participant: Participant
-    at: int
-    events: tuple[Event, ...] = ()
-    id: str = ""
-
-
-class StaticReturn(Struct, frozen=True, eq=False):
-    """A static member came back in time under a new member id; the group did not rebalance."""
 
     participant: Participant
     at: int
@@ -138,6 +167,16 @@ class Rebalance(Struct, frozen=True, eq=False):
 
 
 Fact = Departure | Arrival | Request | StaticReturn | Stop | Rebalance
+
+
+def amend(transition: Transition, **shown: object) -> None:
+    """Write what a later line shows into a transition."""
+    # Lines about one step come in any order, and departure and return refer to each other: frozen for everybody else,
+    # a transition is complete when the table is.
+    for name, value in shown.items():
+        force_setattr(transition, name, value)
+
+
 F = TypeVar("F", Start, Stop, StaticReturn, Request, Rebalance)
 
 

@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, merged, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
+from rebalance_forensics.timeline.membership.table import MembershipTable
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
     Generation,
@@ -52,9 +53,7 @@ class Timeline:
     """Brokers' lines that name neither group nor member."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
-    departures: TimeIndex[Departure]
-    arrivals: TimeIndex[Arrival]
-    returns: TimeIndex[StaticReturn]
+    membership: MembershipTable
     requests: TimeIndex[Request]
     rebalances: IntervalIndex[Rebalance]
     generations: tuple[Generation, ...]
@@ -106,6 +105,21 @@ class Timeline:
         return self.cached(_end)
 
     @property
+    def departures(self) -> TimeIndex[Departure]:
+        """The departures of its members."""
+        return self.membership.departures
+
+    @property
+    def arrivals(self) -> TimeIndex[Arrival]:
+        """The arrivals of its members; a member that came back is among them."""
+        return self.membership.arrivals
+
+    @property
+    def returns(self) -> TimeIndex[StaticReturn]:
+        """The returns of static members without a rebalance."""
+        return self.membership.returns
+
+    @property
     def has_coordinator_log(self) -> bool:
         """True where a coordinator's lines about this group are at hand."""
         return bool(self.coordinator_events)
@@ -153,10 +167,6 @@ class Timeline:
             departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
         return [*departures.between(begin, end), *arrivals.between(begin, end), *stops.between(begin, end)]
 
-    def ended_by(self, arrival: Arrival) -> Departure | None:
-        """The departure that an arrival ends."""
-        return self.cached(_departures_by_id).get(arrival.after or "")
-
     def members(self) -> list[Participant]:
         """The participants that were members at any time."""
         return self.cached(_members)
@@ -187,10 +197,6 @@ def _has_times(timeline: Timeline) -> bool:
 def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
     lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
     return TimeIndex((e for e in lines if not isinstance(e, AccessDenied)), time_of, ordered=True)
-
-
-def _departures_by_id(timeline: Timeline) -> dict[str, Departure]:
-    return {departure.id: departure for departure in timeline.departures}
 
 
 def _members(timeline: Timeline) -> list[Participant]:

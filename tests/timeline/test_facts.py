@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rebalance_forensics.timeline.facts import Departure
+from rebalance_forensics.timeline.facts import Arrival, Departure, amend
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participant_drafts import member_ids_in
-from rebalance_forensics.timeline.replay.drafts import ArrivalDraft, DepartureDraft, finished
+from rebalance_forensics.timeline.membership.table import MembershipTable
 from tests.kafka_words import member_id
 from tests.timeline.test_headcount import three_restarts
 
@@ -67,17 +67,16 @@ def test_a_departure_and_the_return_that_ends_it_know_each_other(timeline: Timel
     for departure in timeline.departures:
         assert departure.returned is not None
         assert departure.returned in timeline.arrivals
-        assert timeline.ended_by(departure.returned) is departure
+        assert departure.returned.ends is departure
     first = next(a for a in timeline.arrivals if a.first)
-    assert timeline.ended_by(first) is None
+    assert first.ends is None
 
 
 def test_a_return_that_the_coordinator_withdrew_ends_the_absence_and_is_no_arrival(timeline: Timeline) -> None:
     participant = timeline.departures[0].participant
-    gone = DepartureDraft(participant, "c-1-1", 1_000)
-    gone.returned = ArrivalDraft(participant, "c-1-2", 2_000, after=gone)
-    (departure,), arrivals = finished([gone], [])
-    assert arrivals == ()
-    assert isinstance(departure, Departure)
+    departure = Departure(participant, "c-1-1", 1_000)
+    amend(departure, returned=Arrival(participant, "c-1-2", 2_000, ends=departure))
+    table = MembershipTable([departure])
+    assert (list(table.departures), list(table.arrivals)) == ([departure], [])
     assert departure.returned is not None
-    assert (departure.returned.id, departure.returned.after) == ("departure-1-returned", "departure-1")
+    assert departure.returned.id == "departure-1-returned"

@@ -25,7 +25,7 @@ def three_restarts(counts: tuple[int, int, int, int, int]) -> Story:
 
 def test_a_member_that_left_is_back_when_the_coordinator_counts_one_more_than_it_named() -> None:
     story = three_restarts((2, 3, 2, 2, 3))
-    assert [(a.participant.name, a.after is not None) for a in story.timeline().arrivals][1:] == [
+    assert [(a.participant.name, a.ends is not None) for a in story.timeline().arrivals][1:] == [
         ("c-1", True),
         ("c-2", True),
         ("c-3", True),
@@ -51,4 +51,4 @@ def test_the_answer_to_a_join_that_was_on_the_way_brings_nobody_back() -> None:
         ("102", f"Finished assignment for group at generation 3: {{{mine}=Assignment(partitions=[orders-0])}}"),
     ):
         story.client("c-1", f"01:10:01.{at}", told)
-    assert [a.participant.name for a in story.timeline().arrivals if a.after is not None] == []
+    assert [a.participant.name for a in story.timeline().arrivals if a.ends is not None] == []

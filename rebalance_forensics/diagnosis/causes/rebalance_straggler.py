@@ -195,7 +195,7 @@ class RebalanceTimeout(Struct, frozen=True):
         """Arrivals of the removed members, under new ids because the coordinator no longer knows the old ones."""
         removed = {d.id for d in self.departures}
         came = (a for p in self.participants for a in timeline.arrivals.of(p).since(self.at))
-        return [a for a in came if a.after in removed]
+        return [a for a in came if a.ends is not None and a.ends.id in removed]
 
 
 def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, HEARTBEAT, SESSION, known_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 

@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.replay.lost_membership import was_expelled
+from rebalance_forensics.timeline.membership.lost_membership import was_expelled
 from rebalance_forensics.timeline.timeouts import (
     DEFAULT_MS,
     LEAST_SESSION,

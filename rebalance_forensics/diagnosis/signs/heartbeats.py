@@ -53,7 +53,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.replay.lost_membership import is_late_commit, lacks_member_id, was_refused
+from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, lacks_member_id, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,

@@ -34,7 +34,7 @@ def fault_sequence(
     faults += [
         Came(member=a.participant.name, at=a.at)
         for a in timeline.arrivals.between(*window)
-        if a.id not in came_back or _closed(timeline.ended_by(a))
+        if a.id not in came_back or _closed(a.ends)
     ]
     faults += _stragglers(timeline, rebalances, {f.member for f in faults})
     return _sequence(timeline, sorted(faults, key=began), ended)

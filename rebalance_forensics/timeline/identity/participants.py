@@ -135,6 +135,11 @@ def placeholder_id(participant: Participant, client_id: str | None) -> str:
     return f"?{client_id}" if participant.kind == "instance" and client_id else f"?{participant.name}"
 
 
+def is_placeholder(member_id: str) -> bool:
+    """True for a `placeholder_id`."""
+    return member_id.startswith("?")
+
+
 def own_member_id(event: Event) -> str | None:
     """The member id of the client that writes the line, where it prints it."""
     if isinstance(event, _WITH_ITS_OWN_ID):

@@ -47,7 +47,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
             if _expired_by_former_coordinator(timeline, d, move) or _session_lost_in_move(timeline, d, move)
         ]
         arrivals = timeline.arrivals.between(begin, end)
-        found += [a for a in arrivals if not a.first and a.start is None and a.after not in left]
+        found += [a for a in arrivals if not a.first and a.start is None and (a.ends is None or a.ends.id not in left)]
         blocked = [d for d in later if _blocked_by_broker(timeline, d, move)]
         blocked += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
         found += with_rebalances(timeline, [*blocked, *(d.returned for d in blocked if d.returned is not None)])

@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.coverage import DETAILED
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.replay.lost_membership import EXPELLED, is_late_commit
+from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, is_late_commit
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)

@@ -208,7 +208,7 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             and not _earlier_members_expire(timeline, run)
         ):
             settled = settled_after(timeline, run[0].at)
-            initial = [a for a in run if not _had_left(timeline, a, run[0].at) and _is_initial(a, settled)]
+            initial = [a for a in run if not _had_left(a, run[0].at) and _is_initial(a, settled)]
             found.append([a for a in initial if not _is_added_thread(a, initial, settled)])
     return [run for run in found if run]
 
@@ -231,10 +231,9 @@ def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
     return until is not None and rebalance.started_at - AT_ONCE_MS <= earlier and later <= until
 
 
-def _had_left(timeline: Timeline, arrival: Arrival, since: int) -> bool:
+def _had_left(arrival: Arrival, since: int) -> bool:
     """True if it ends an absence that began at `since` or later."""
-    left = timeline.ended_by(arrival)
-    return left is not None and left.at >= since
+    return arrival.ends is not None and arrival.ends.at >= since
 
 
 def _is_added_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:

@@ -20,7 +20,7 @@ from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinSucceeded
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.replay.lost_membership import was_refused
+from rebalance_forensics.timeline.membership.lost_membership import was_refused
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 

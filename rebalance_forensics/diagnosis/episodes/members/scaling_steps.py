@@ -52,7 +52,7 @@ def additions(timeline: Timeline) -> list[list[Arrival]]:
 
 def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
     # A thread added to a running instance (KIP-663): one more member of an instance that never lost any.
-    if arrival.participant.kind != "instance" or arrival.after is not None:
+    if arrival.participant.kind != "instance" or arrival.ends is not None:
         return False
     if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - AT_ONCE_MS):
         return False

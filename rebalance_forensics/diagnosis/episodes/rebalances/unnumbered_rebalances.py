@@ -15,7 +15,7 @@ from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.replay.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 

@@ -1,12 +1,14 @@
-"""The replay of membership: which line of the coordinator or of a client adds, removes or renames a member."""
+"""The replay of membership: which line of the coordinator or of a client adds, removes or renames a member.
+
+One forward pass over a group's lines records the transitions; `revision.py` then corrects what only the whole history
+shows.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice, takewhile
-
-from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStopped
@@ -35,6 +37,7 @@ from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     AssignmentReceived,
     GenerationReset,
+    GenerationStabilized,
     GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
@@ -46,25 +49,25 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.facts import DepartureWhy, Start, StaticReturn
+from rebalance_forensics.timeline.clients import is_error_before_reset
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn, amend
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
-from rebalance_forensics.timeline.replay.drafts import DepartureDraft
-from rebalance_forensics.timeline.replay.headcount import COUNTING
-from rebalance_forensics.timeline.replay.leave_reasons import (
-    departure_why,
-    is_group_loop_error,
-    predates_leave,
-    resets_member_id,
+from rebalance_forensics.timeline.identity.participants import (
+    Participant,
+    Participants,
+    is_placeholder,
+    placeholder_id,
 )
-from rebalance_forensics.timeline.replay.lost_membership import session_is_over, was_expelled
-from rebalance_forensics.timeline.replay.membership import MembershipTable
-from rebalance_forensics.timeline.replay.missed_rebalances import InferredDeparture
-from rebalance_forensics.timeline.replay.partition_takeovers import LEAVE_GROUP_STATIC_EPOCH
+from rebalance_forensics.timeline.membership.lost_membership import session_is_over, was_expelled
+from rebalance_forensics.timeline.membership.recording import MembershipRecorder
+from rebalance_forensics.timeline.membership.silent import LEAVE_GROUP_STATIC_EPOCH, InferredDeparture
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
 
 FIRST_GENERATION = 1
 """A new group is in generation 0 (ClassicGroup); an empty group that is still known keeps its number."""
+# An eviction that names nobody stands among the last departures: the members that missed the rebalance follow it.
+_RECENT = 10
 
 
 def _joins_first_generation(participant: Participant, event: Event) -> bool:
@@ -75,12 +78,12 @@ def _joins_first_generation(participant: Participant, event: Event) -> bool:
     return event.generation == FIRST_GENERATION
 
 
-class MembershipReplay(MembershipTable):
-    """Applies a group's events, oldest first, to the table of its members."""
+class MembershipReplay(MembershipRecorder):
+    """The forward pass: applies a group's events, oldest first, to the record of its members."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         super().__init__(participants, starts)
-        self._hints: dict[Participant, list[Event]] = defaultdict(list)
+        self._recent: dict[Participant, list[Event]] = defaultdict(list)
         self._joining: dict[tuple[Participant, str | None], Event] = {}
         self._mapped = False
         self._converted = False
@@ -93,38 +96,37 @@ class MembershipReplay(MembershipTable):
         """Record the departure of a member that missed a rebalance, unless another line has shown it."""
         anonymous = self._anonymous_expiry(missed)
         if anonymous is not None:
-            anonymous.participant = missed.participant
+            amend(anonymous, participant=missed.participant, events=(*anonymous.events, *missed.proof))
             self._last_departure[missed.participant] = anonymous
-            anonymous.events += missed.proof
             self._resolve_placeholder(missed.participant, anonymous.member or "")
             return
         for member in self.live.of(missed.participant):
             if missed.participant.kind != "instance" or self.participants.client_of(member) == missed.client_id:
-                self._write_off(member, missed.at, missed.why, missed.proof)
+                self.write_off(member, missed.at, missed.why, missed.proof, missed.rule)
 
-    def _anonymous_expiry(self, missed: InferredDeparture) -> DepartureDraft | None:
+    def _anonymous_expiry(self, missed: InferredDeparture) -> Departure | None:
         """The eviction of an unknown member that this is: workers share a client id and log no member id before 2.4."""
-        for departure in islice(reversed(self.departures), 10):
+        for departure in islice(self.latest(Departure), _RECENT):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
-            if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.joined_at:
+            if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.shown_at:
                 return departure
         return None
 
     def end(self, participant: Participant, at: int, why: DepartureWhy, proof: Sequence[Event]) -> None:
         """Record the end of a participant that sent no LeaveGroup."""
         for member in self.live.of(participant):
-            back = self._unnamed.get(member)
-            if back is None or back.at <= at:
-                self._write_off(member, at, why, proof)
+            back = self._by_placeholder.get(member)
+            if not isinstance(back, Arrival) or back.at <= at:
+                self.write_off(member, at, why, proof, "process-ended")
 
     def apply(self, event: Event) -> None:
         """Apply one event; events come oldest first."""
         start = self._begins.get(id(event))
         if start is not None:
             self._started_anew(start, event)
-        self._counted(event)
+        self.count(event)
         self._converted |= isinstance(event, GroupConverted)
-        if isinstance(event, COUNTING):
+        if isinstance(event, GenerationStabilized | AssignmentReceived):
             self._led(event)
             return
         match event:
@@ -137,14 +139,14 @@ class MembershipReplay(MembershipTable):
             case MemberFailed():
                 self._failed(event)
             case PendingMemberRemoved():
-                self._withdrawn(event.member)
+                self.withdraw(event.member)
             case StaticMemberReplaced():
                 self._replaced(event)
             case GroupEmptied():
                 self._emptied(event)
             case AssignmentComputed() | TargetAssignmentComputed():
                 self._assigned(event)
-            case MemberReconciled() if event.member not in self._gone:
+            case MemberReconciled() if event.member not in self._departures:
                 # A member that reconciles (KIP-848) may have joined before the logs begin.
                 self.ensure_member(event.member, event)
             case _:
@@ -154,38 +156,39 @@ class MembershipReplay(MembershipTable):
     def _led(self, event: Event) -> None:
         """Record a leader as member: its join may precede the logs."""
         leader = event.leader if isinstance(event, AssignmentReceived) else None
-        if leader is not None and leader not in self._gone:
+        if leader is not None and leader not in self._departures:
             self.ensure_member(leader, event)
 
     def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
         if member is None:
             participant = self.participants.of_instance(event.instance_id)
             if participant is None:
-                self.unidentified.add(event)
+                self.newcomers.waiting.append(event)
                 return
-            member = f"?{participant.name}"
+            member = placeholder_id(participant, None)
         if isinstance(event, MemberJoined) and event.protocol == "classic" and self._converted:
             # The members of a classic group rejoin after its conversion (KIP-848), with the line of newcomers.
             self.ensure_member(member, event)
             return
-        self._arrived(member, event, empty=event.state in ("Empty", "Dead"))
+        self.arrive(member, event, empty=event.state in ("Empty", "Dead"))
 
     def _rebalance_named(self, event: RebalanceStarted) -> None:
         for member in event.members:
-            if event.trigger == "member-added":
-                self._arrived(member, event)
-            elif event.trigger == "member-left":
-                self._departed(member, event, departure_why(event.client_reason, None))
-            elif event.trigger == "heartbeat-expired":
-                self._departed(member, event, "session-expired")
-            elif event.trigger == "sync-expired":
-                self._departed(member, event, "sync-timeout")
-            elif event.trigger in ("member-rejoined", "leader-rejoined", "static-member-changed"):
-                self.ensure_member(member, event)
+            match event.trigger:
+                case "member-added":
+                    self.arrive(member, event)
+                case "member-left":
+                    self.depart(member, event, departure_why(event.client_reason, None))
+                case "heartbeat-expired":
+                    self.depart(member, event, "session-expired")
+                case "sync-expired":
+                    self.depart(member, event, "sync-timeout")
+                case "member-rejoined" | "leader-rejoined" | "static-member-changed":
+                    self.ensure_member(member, event)
 
     def _failed(self, event: MemberFailed) -> None:
         for member in event.members:
-            self._departed(member, event, event.why if event.why != "unknown" else "session-expired")
+            self.depart(member, event, event.why if event.why != "unknown" else "session-expired")
 
     def _left(self, event: MemberLeft) -> None:
         member = event.member
@@ -195,15 +198,9 @@ class MembershipReplay(MembershipTable):
             return
         why = departure_why(event.reason, event.why)
         participant = self.participants.of_member(member)
-        hints = self._hints_before(participant, event, HEARTBEAT_MS) if participant is not None else []
+        hints = self._lines_before(participant, event, HEARTBEAT_MS) if participant is not None else []
         unsubscribed = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
-        self._departed(member, event, "unsubscribed" if unsubscribed else why)
-
-    def _withdrawn(self, member: str) -> None:
-        arrival = self._pending.pop(member, None)
-        if arrival is not None and member in self.live:
-            del self.live[member]
-            del self.arrivals[arrival]
+        self.depart(member, event, "unsubscribed" if unsubscribed else why)
 
     def _replaced(self, event: StaticMemberReplaced) -> None:
         participant = self.participants.of_instance(event.instance_id)
@@ -214,15 +211,19 @@ class MembershipReplay(MembershipTable):
         if event.member:
             self.live[event.member] = participant
         self._seen.add(participant)
-        last = self.returns[-1] if self.returns else None
+        last = next(self.latest(StaticReturn), None)
         if last is not None and last.participant is participant and (event.at or 0) - last.at < ROUND_TRIP_MS:
-            self.returns[-1] = replace(last, events=(*last.events, event))
+            amend(last, events=(*last.events, event))
         else:
-            self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
+            self._return_static(participant, event.member, event.old_member, event)
+
+    def _return_static(self, participant: Participant, member: str | None, former: str | None, event: Event) -> None:
+        returned = StaticReturn(participant, member, event.at or 0, (event,), replaces=former)
+        self.transitions[returned] = None
 
     def _emptied(self, event: GroupEmptied) -> None:
         for member in list(self.live):
-            self._departed(member, event, "left")
+            self.depart(member, event, "left", silent="group-emptied")
         self._empty = True
 
     def _assigned(self, event: AssignmentComputed | TargetAssignmentComputed) -> None:
@@ -234,41 +235,41 @@ class MembershipReplay(MembershipTable):
         assigned = {member for member, _ in event.assignment}
         if not assigned or self.participants.kind in ("connect", "schema-registry"):
             for member in assigned:
-                self._pending.pop(member, None)
+                self._unconfirmed.pop(member, None)
             return
         for member in sorted(self.live.keys() - assigned):
-            if not member.startswith("?") and member not in self._pending:
-                self._departed(member, event, "vanished")
+            if not is_placeholder(member) and member not in self._unconfirmed:
+                self.depart(member, event, "vanished", silent="not-assigned")
         for member in sorted(assigned - self.live.keys()):
-            if self._has_left(member):
+            if self.has_left(member):
                 continue
             is_first = event.generation == FIRST_GENERATION
             if is_first or self._came_unannounced(member, event):
                 asked = self._asked(self.participants.of_member(member), name_in_member_id(member))
-                self._arrived(member, event, empty=is_first, asked=asked)
+                self.arrive(member, event, empty=is_first, asked=asked, silent="assigned")
             else:
                 self.ensure_member(member, event)
         for member in assigned:
-            self._pending.pop(member, None)
+            self._unconfirmed.pop(member, None)
         self._mapped = True
 
     def _targeted(self, event: TargetAssignmentComputed, members: Sequence[str]) -> None:
         """Record as vanished the members that a target assignment lacks: it has every member (KIP-848)."""
         for member in sorted(self.live.keys() - set(members)):
-            if not member.startswith("?") and member not in self.live.joining:
-                self._departed(member, event, "vanished")
+            if not is_placeholder(member) and member not in self.live.joining:
+                self.depart(member, event, "vanished", silent="not-assigned")
         for member in members:
-            if member not in self._gone:
+            if member not in self._departures:
                 self.ensure_member(member, event)
 
     def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
         """True for a newcomer that only the leader's assignment shows: before 2.6.1 its own log has no member id."""
         participant = self.participants.of_member(member)
-        if participant is None or any(m in self.live for m in self._placeholders(participant, member)):
+        if participant is None or any(m in self.live for m in self.placeholders(participant, member)):
             return False
         departure = self._last_departure.get(participant)
         returns = departure is not None and departure.returned is None
-        return returns or self._mapped or self._fresh_start(participant, event) is not None
+        return returns or self._mapped or self.fresh_start(participant, event) is not None
 
     def _apply_client_line(self, event: Event) -> None:
         participant = self.participants.of_speaker(event)
@@ -285,47 +286,48 @@ class MembershipReplay(MembershipTable):
                 self._in_generation(participant, event, event.member)
             case LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
-            case PollTimeoutExpired() if (event.member or self._member_of(participant)) not in self.live.joining:
+            case PollTimeoutExpired() if (event.member or self.member_of(participant)) not in self.live.joining:
                 self._was_not_polled(participant, event)
             case Unsubscribed():
-                self._hints[participant].append(event)
+                self._recent[participant].append(event)
                 self._explain_leave(participant, event)
             case MemberTransitioned():
                 self._in_next_state(participant, event)
             case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
-                self._refused_without_its_id(participant, event)
+                self.note_refusal(participant, event)
                 if was_expelled(event):
-                    self._expelled(participant, event)
+                    self.expel(participant, event)
             case InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")
-            case _ if session_is_over(event) or self._shows_former_membership(participant, event):
-                self._expelled(participant, event)
+            case _ if session_is_over(event) or self.shows_former_membership(participant, event):
+                self.expel(participant, event)
 
     def _stopped_unseen(self, participant: Participant, event: Event) -> None:
         """Record the departure of a worker whose stop is its only line: the log may begin just before it."""
         if isinstance(event, WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
-            self._depart_unlogged(participant, None, event, "closed")
+            self.depart_unlogged(participant, None, event, "closed")
 
     def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
         """Record the arrival of a client that rejoins with the member id it was issued (KIP-394)."""
         if isinstance(event, JoinFailed):
             if event.member:
-                self._arrived(event.member, event, asked=self._asked(participant, event.speaker.client_id))
-        elif event.member or self.unidentified.identify(event):
-            self._arrived(event.member or placeholder_id(participant, event.speaker.client_id), event)
+                self.arrive(event.member, event, asked=self._asked(participant, event.speaker.client_id))
+        elif event.member or self.newcomers.identify(event):
+            self.arrive(event.member or placeholder_id(participant, event.speaker.client_id), event)
 
     def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
         """Record a poll timeout; of two consumers with one client id only the LeaveGroup after it names the member."""
-        self._hints[participant].append(event)
-        if event.member or len(self._members_of(participant, event.speaker.client_id)) < 2:
+        self._recent[participant].append(event)
+        if event.member or len(self.members_of(participant, event.speaker.client_id)) < 2:
             self._participant_departed(participant, event.member, event, "poll-timeout")
 
     def _gave_up(self, participant: Participant, event: Event) -> bool:
-        if is_group_loop_error(event):
-            self._hints[participant].append(event)
-        return isinstance(event, LeaveSent) and resets_member_id(
-            event, self._hints_before(participant, event, HEARTBEAT_MS)
-        )
+        """True for a LeaveGroup with which a client only drops its member id after an error."""
+        if is_error_before_reset(event):
+            self._recent[participant].append(event)
+        if not isinstance(event, LeaveSent):
+            return False
+        return any(map(is_error_before_reset, self._lines_before(participant, event, HEARTBEAT_MS)))
 
     def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
         if not (participant.instance_ids and self._static_transitioned(participant, event)):
@@ -337,41 +339,41 @@ class MembershipReplay(MembershipTable):
         why = departure_why(event.reason, event.why)
         if why != "left":
             return why
-        hints = self._hints_before(participant, event, HEARTBEAT_MS)
+        hints = self._lines_before(participant, event, HEARTBEAT_MS)
         if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
             return "poll-timeout"
         return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
 
-    def _hints_before(self, participant: Participant, event: Event, reach_ms: int) -> list[Event]:
-        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._hints[participant]))]
+    def _lines_before(self, participant: Participant, event: Event, reach_ms: int) -> list[Event]:
+        return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._recent[participant]))]
 
     def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
         """Reclassify a leave as an unsubscribe: the consumer logs its LeaveGroup first, then that it unsubscribed."""
         absence = self._between_ids.get(participant)
         if absence is not None and (event.at or 0) - (absence[1].at or 0) < HEARTBEAT_MS:
             del self._between_ids[participant]
-            self._departed(absence[0], absence[1], "unsubscribed")
+            self.depart(absence[0], absence[1], "unsubscribed")
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= HEARTBEAT_MS:
             return
         if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
-            self._add(last, event, "unsubscribed")
+            self.add(last, event, "unsubscribed")
 
     def _in_generation(self, participant: Participant, event: Event, named: str | None) -> None:
         client = event.speaker.client_id
-        member = named or self._member_of(participant, client) or placeholder_id(participant, client)
-        self._pending.pop(member, None)
+        member = named or self.member_of(participant, client) or placeholder_id(participant, client)
+        self._unconfirmed.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
-        if member in self.live or self._has_left(member) or predates_leave(left, asked, event):
+        if member in self.live or self.has_left(member) or predates_leave(left, asked, event):
             return
-        if isinstance(event, PartitionsRevoked) and member in self._gone:
+        if isinstance(event, PartitionsRevoked) and member in self._departures:
             return  # a session that ends late, as of a process that was stopped
         known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
-        renewed = known is not None and known != member and not known.startswith("?")
+        renewed = known is not None and known != member and not is_placeholder(known)
         returns = left is not None and left.returned is None
         is_first = _joins_first_generation(participant, event)
-        if is_first or renewed or returns or self._fresh_start(participant, event) is not None:
-            self._arrived(member, event, empty=is_first, asked=asked)
+        if is_first or renewed or returns or self.fresh_start(participant, event) is not None:
+            self.arrive(member, event, empty=is_first, asked=asked)
         else:
             self.ensure_member(member, event)
 
@@ -388,12 +390,12 @@ class MembershipReplay(MembershipTable):
             return False
         match event.after:
             case "PREPARE_LEAVING":
-                return member in self.live and not self._hints_before(participant, event, PROCESS_START_MS)
+                return member in self.live and not self._lines_before(participant, event, PROCESS_START_MS)
             case "LEAVING" if member in self.live:
                 if event.epoch == LEAVE_GROUP_STATIC_EPOCH:
                     self._between_ids[participant] = member, event
                 else:
-                    self._departed(member, event, "closed")
+                    self.depart(member, event, "closed")
                 return True
             case "JOINING":
                 return former_id in self.live and former_id != member
@@ -407,19 +409,19 @@ class MembershipReplay(MembershipTable):
         if before not in self.live or member in self.live:
             return
         if (event.epoch or 0) > self._epoch:
-            self._departed(before, event, "vanished")
-            self._arrived(member, event)
+            self.depart(before, event, "vanished", silent="restarted")
+            self.arrive(member, event)
             return
         self.live.drop(before)
         self.live[member] = participant
-        self.returns.append(StaticReturn(participant, event.at or 0, (event,)))
+        self._return_static(participant, member, before, event)
 
     def _transitioned(self, participant: Participant, event: MemberTransitioned) -> None:
-        member = event.member or self._member_of(participant) or placeholder_id(participant, event.speaker.client_id)
+        member = event.member or self.member_of(participant) or placeholder_id(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
-            self._arrived(member, event)
+            self.arrive(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = self._hints_before(participant, event, PROCESS_START_MS)
+            hints = self._lines_before(participant, event, PROCESS_START_MS)
             why: DepartureWhy = "closed"
             if any(isinstance(h, PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
@@ -429,7 +431,7 @@ class MembershipReplay(MembershipTable):
         elif event.after == "STALE":
             self._participant_departed(participant, event.member, event, "poll-timeout")
         elif event.after == "FENCED":
-            self._expelled(participant, event)
+            self.expel(participant, event)
         elif event.after in ("STABLE", "RECONCILING") and member not in self.live:
             self.ensure_member(member, event)
 
@@ -440,23 +442,23 @@ class MembershipReplay(MembershipTable):
         absent = self._between_ids.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):
             if member != absent:
-                self._departed(member, event, "vanished")
+                self.depart(member, event, "vanished", silent="restarted")
 
     def _participant_departed(
         self, participant: Participant, member: str | None, event: Event, why: DepartureWhy
     ) -> None:
-        known = member or self._member_of(participant, event.speaker.client_id)
+        known = member or self.member_of(participant, event.speaker.client_id)
         if known is None:
             last = self._last_departure.get(participant)
             if last is not None and last.returned is None and abs((event.at or 0) - last.at) < PROCESS_START_MS:
-                self._add(last, event, why)
+                self.add(last, event, why)
             elif participant not in self._seen or _was_in_again(last, event):
-                self._depart_unlogged(participant, None, event, why)
+                self.depart_unlogged(participant, None, event, why)
             return
-        self._departed(known, event, why)
+        self.depart(known, event, why)
 
 
-def _was_in_again(last: DepartureDraft | None, event: Event) -> bool:
+def _was_in_again(last: Departure | None, event: Event) -> bool:
     """Whether a client that knew it had been expelled must have rejoined unseen: only a member leaves.
 
     A client that the coordinator evicted without its knowledge may run into its poll timeout any time later.
@@ -464,3 +466,25 @@ def _was_in_again(last: DepartureDraft | None, event: Event) -> bool:
     if last is None or last.why != "expelled" or last.returned is not None:
         return False
     return (event.at or 0) - last.at > QUIET_MS
+
+
+def departure_why(reason: str | None, why: str | None) -> DepartureWhy:
+    """The kind of departure that a leave reason gives; `left` for none."""
+    text = (reason or "").lower()
+    if why == "poll-timeout" or "poll timeout" in text:
+        return "poll-timeout"
+    if why == "unsubscribed" or "unsubscribed" in text:
+        return "unsubscribed"
+    if why == "closed" or "being closed" in text or "per normal operation" in text:
+        return "closed"
+    if why == "removed-by-admin":
+        return "removed-by-admin"
+    return "left"
+
+
+def predates_leave(left: Departure | None, asked: Event | None, answer: Event) -> bool:
+    """True for an answer to a JoinGroup that was sent before the client left: it does not bring the member back."""
+    if left is None or asked is None:
+        return False
+    client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, LeaveSent)]
+    return any(time_of(asked) < time_of(e) <= time_of(answer) for e in sent if e.speaker.client_id == client)

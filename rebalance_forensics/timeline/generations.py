@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -28,12 +30,12 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import StreamsParticipants
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Rebalance, numbered
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
+from rebalance_forensics.timeline.membership.recording import Members
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
-from rebalance_forensics.timeline.replay.members import Members
-from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -498,3 +500,33 @@ def rebalances_of(slots: Sequence[EpochSlot]) -> list[Rebalance]:
         )
         for slot in slots
     ]
+
+
+def all_generations(
+    participants: Participants, slots: Sequence[Slot], bumps: Sequence[EpochSlot]
+) -> tuple[Generation, ...]:
+    """The generations and epochs of a group, oldest first."""
+    classic: list[Generation] = []
+    for index, slot in enumerate(slots):
+        following = slots[index + 1] if index + 1 < len(slots) else None
+        classic.append(generation_of(slot, classic[-1] if classic else None, following, participants))
+    began = [(slot.first_at(), generation) for slot, generation in zip(slots, classic, strict=True)]
+    began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, generations_of(bumps), strict=True)]
+    return tuple(generation for _, generation in sorted(began, key=lambda b: (b[0], b[1].generation)))
+
+
+def all_rebalances(
+    classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
+) -> tuple[Rebalance, ...]:
+    """The rebalances of a group, oldest first; those within `rejoins` changed no member."""
+    found = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
+    without_end = (*classic.passed_over, *classic.unfinished)
+    found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
+    found += rebalances_of(bumps)
+    again = [(out - REQUEST_MS, back + REQUEST_MS) for out, back in rejoins]
+    found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]
+    return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
+
+
+def _is_within(spans: Iterable[tuple[int, int]], at: int) -> bool:
+    return any(begin <= at <= end for begin, end in spans)

@@ -1,0 +1,378 @@
+"""Silent transitions: what must have happened to a member although no line reports it, with the lines that show it.
+
+Each rule here reads what Kafka could not have logged otherwise: a join barrier that opened without a member, partitions
+that another member was assigned, a count of members, a member that a new coordinator loads, an id given to a client
+that no line names.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
+
+from msgspec import Struct
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
+from rebalance_forensics.events.epochs import MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberJoined, MemberLoaded
+from rebalance_forensics.events.partitions import (
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    GenerationStabilized,
+    GroupEmptied,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+)
+from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+from rebalance_forensics.timeline.coverage import Coverage
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
+from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Silent, Start
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
+from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
+    ROUND_TRIP_MS,
+    SUCCESSION_MS,
+)
+
+LEAVE_GROUP_STATIC_EPOCH = -2
+"""The epoch with which a static member leaves that may come back (ConsumerGroupHeartbeatRequest, -2): it keeps its
+partitions until its session expires."""
+_RELEASES = (
+    PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
+    ConsumerClosed, StreamsStateChanged,
+)  # fmt: skip
+_STATES_WITHOUT_PARTITIONS = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
+
+_Client = tuple[Participant, str | None]
+Newcomer = MemberIdIssued | MemberJoined
+
+
+class InferredDeparture(Struct, frozen=True):
+    """A client that others went on without, from `at` on; `shown_at` is the time of the line that shows it."""
+
+    participant: Participant
+    client_id: str | None
+    at: int
+    shown_at: int
+    why: DepartureWhy
+    proof: tuple[Event, ...]
+    rule: Silent
+
+
+@dataclass(slots=True, eq=False)
+class _Round:
+    number: int
+    joined: dict[_Client, Event] = field(default_factory=dict)
+    began: int | None = None
+    stabilized: GenerationStabilized | None = None
+    exact: bool = False
+    """True where a line counts or lists the members: whoever is missing then needs no inference."""
+
+    def last_at(self) -> int:
+        return max((e.at or 0 for e in self.joined.values()), default=0)
+
+
+# The join barrier opens only when every member has sent JoinGroup or has been removed. Before 2.4 no client prints the
+# leader's assignment and before 2.1 no coordinator logs who left, so the absence shows only in the list of those that
+# joined.
+def departures_by_missed_rebalance(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
+    """The departures of members that sent no JoinGroup for a rebalance which all others joined."""
+    if not events.has_type(JoinSucceeded):
+        return []
+    tries: dict[_Client, list[int]] = defaultdict(list)
+    for event in events.of_type(JoinStarted):
+        participant = participants.of_speaker(event)
+        if participant is not None and event.at is not None:
+            tries[participant, event.speaker.client_id].append(event.at)
+    rounds = [r for r in _rounds(participants, events) if r.joined]
+    found: list[InferredDeparture] = []
+    waiting: set[_Client] = set()
+    for before, after in pairwise(rounds):
+        absent = list(_absent(before, after, tries, waiting))
+        out = {(m.participant, m.client_id) for m in absent}
+        waiting = (before.joined.keys() | waiting) - after.joined.keys() - out
+        found += absent if not after.exact else []
+    return sorted(found, key=lambda m: (m.shown_at, m.participant.name, m.client_id or ""))
+
+
+def _rounds(participants: Participants, events: EventIndex) -> list[_Round]:
+    rounds: list[_Round] = []
+    prepared: RebalanceStarted | None = None
+    for event in events.of_type(RebalanceStarted, GenerationStabilized, AssignmentComputed, JoinSucceeded):
+        match event:
+            case RebalanceStarted():
+                prepared = prepared or event
+            case GenerationStabilized(generation=n):
+                current = _round(rounds, n, event)
+                current.stabilized = event
+                current.exact = current.exact or event.member_count is not None
+                current.began, prepared = prepared.at if prepared is not None else current.began, None
+            case AssignmentComputed(generation=n) if n is not None:
+                _round(rounds, n, event).exact = True
+            case JoinSucceeded(generation=n):
+                participant = participants.of_speaker(event)
+                if participant is not None and event.at is not None:
+                    _round(rounds, n, event).joined.setdefault((participant, event.speaker.client_id), event)
+    return rounds
+
+
+def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
+    """The round of this generation; a number that comes again after a minute is of a group that was created anew."""
+    for known in reversed(rounds):
+        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_REBALANCE_MS):
+            return known
+        if (event.at or 0) - known.last_at() > ONE_REBALANCE_MS:
+            break
+    rounds.append(_Round(number))
+    return rounds[-1]
+
+
+def _absent(
+    before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
+) -> Iterator[InferredDeparture]:
+    """The clients that sent no JoinGroup; `waiting` had sent one for the generation before and got no answer."""
+    until = after.last_at() + ROUND_TRIP_MS
+    joined_at = min(e.at or 0 for e in after.joined.values())
+    began = after.began if after.began is not None else _first_try(before, after, tries)
+    since, proof = before.last_at(), tuple(after.joined.values())[:2]
+    for client in (before.joined.keys() | waiting) - after.joined.keys():
+        tried = tries.get(client, [])
+        if bisect_right(tried, since) >= bisect_right(tried, until):
+            yield InferredDeparture(*client, began, joined_at, _why_absent(after), proof, "missed-rebalance")
+
+
+def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
+    since, until = before.last_at(), after.last_at()
+    tried = [tries.get(client, []) for client in after.joined]
+    steps = [times[place] for times in tried if (place := bisect_right(times, since)) < len(times)]
+    return min((t for t in steps if t <= until), default=min(e.at or 0 for e in after.joined.values()))
+
+
+def _why_absent(after: _Round) -> DepartureWhy:
+    """The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier."""
+    # 0.11 logs expired sessions at INFO, and names the offsets partition in each line.
+    if after.stabilized is None or after.stabilized.speaker.offsets_partition is None:
+        return "vanished"
+    open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
+    return "rebalance-timeout" if open_ms > AT_ONCE_MS else "left"
+
+
+# Without brokers' logs nothing else shows that a member of a KIP-848 group fell silent: there is no join barrier, and a
+# member whose assignment stays the same logs nothing.
+def departures_by_takeover(
+    participants: Participants,
+    starts: Sequence[Start],
+    events: EventIndex,
+    *,
+    coverage: Coverage,
+    session_ms: int | None,
+) -> list[InferredDeparture]:
+    """The departures of members whose partitions were assigned to others although they had not revoked them."""
+    # No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
+    # partitions, and the line is missing.
+    if not events.has_type(MemberTransitioned):
+        return []
+    given_up, anew = _times(participants, events, _RELEASES), _times(participants, events, (MemberTransitioned,))
+    _keep_while_leaving(participants, events, given_up)
+    for start in starts:
+        insort(anew[start.participant, None], start.at)
+    holders: dict[str, tuple[_Client, int]] = {}
+    session = session_ms if session_ms is not None else AT_ONCE_MS
+    found = []
+    for event in events:
+        given = _given(event)
+        participant = participants.of_speaker(event) if given else None
+        if participant is None or event.at is None:
+            continue
+        client = (participant, event.speaker.client_id)
+        reassigned = {holders[p]: p for p in reversed(given) if p in holders and holders[p][0] != client}
+        for (other, since), partition in reassigned.items():
+            own, process = _owner_key(other), (other[0], None)
+            until = event.at + PROCESS_START_MS
+            ends = coverage.ends(other[0])
+            gave = ends is not None and ends < event.at < ends + session
+            gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
+            if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
+                proof = (event,)
+                found.append(InferredDeparture(*other, event.at, event.at, "vanished", proof, "partitions-taken-over"))
+        holders |= dict.fromkeys(given, (client, event.at + 1))
+    return found
+
+
+def _keep_while_leaving(
+    participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]
+) -> None:
+    """Drop from `given_up` what static members log as they close: they keep their partitions for a session."""
+    for event in events:
+        leaving = isinstance(event, MemberTransitioned) and event.after == "LEAVING"
+        if not leaving or getattr(event, "epoch", None) != LEAVE_GROUP_STATIC_EPOCH:
+            continue
+        participant = participants.of_speaker(event)
+        if participant is None or event.at is None:
+            continue
+        begin, end = event.at - HEARTBEAT_MS, event.at + HEARTBEAT_MS
+        for key in [k for k in given_up if k[0] is participant]:
+            given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    """The partitions, or tasks of a streams group (KIP-1071), that a line assigns to its speaker."""
+    if isinstance(event, TasksAssigned):
+        return event.active if event.epoch is not None else ()
+    return event.partitions if isinstance(event, PartitionsAssigned) else ()
+
+
+def _owner_key(client: _Client) -> _Client:
+    """The owner of a client's partitions: in a Streams instance each thread, else the participant."""
+    return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
+
+
+def _times(
+    participants: Participants, events: Sequence[Event], kinds: tuple[type[Event], ...]
+) -> dict[_Client, list[int]]:
+    """The times at which each owner had given up its partitions, by lines of these types."""
+    # A revocation that names partitions counts for those alone.
+    times: dict[_Client, list[int]] = defaultdict(list)
+    for event in events:
+        if event.at is None or not isinstance(event, kinds) or _is_echo(event):
+            continue
+        participant = participants.of_speaker(event)
+        if participant is None or getattr(event, "after", "JOINING") not in _STATES_WITHOUT_PARTITIONS:
+            continue
+        if isinstance(event, PartitionsRevoked) and event.partitions and participant.kind != "instance":
+            for partition in event.partitions:
+                times[participant, partition].append(event.at)
+        else:
+            times[_owner_key((participant, event.speaker.client_id or event.speaker.thread))].append(event.at)
+    return times
+
+
+def _is_echo(event: Event) -> bool:
+    """True for the line in which a stream thread repeats, without an epoch, the assignment of its consumer."""
+    return isinstance(event, TasksAssigned) and event.epoch is None
+
+
+def _between(times: Sequence[int], begin: int, end: int) -> bool:
+    place = bisect_left(times, begin)
+    return place < len(times) and times[place] <= end
+
+
+# Before 3.0 a coordinator logs no newcomer that joins while its barrier is open; from 2.7 on it counts the members of
+# every generation. A count higher than the members that stayed or were named shows that one that left shortly before is
+# back.
+class Headcount:
+    """The size of the last generation as its coordinator counted it."""
+
+    def __init__(self) -> None:
+        self._size: int | None = None
+        self._at = 0
+        self._names_everybody = False
+
+    def apply(self, event: Event) -> None:
+        """Note the count of members, or that this coordinator names newcomers."""
+        if isinstance(event, GenerationStabilized):
+            self._size, self._at = event.member_count, event.at or 0
+        elif isinstance(event, GroupEmptied):
+            self._size, self._at = 0, event.at or 0
+        elif isinstance(event, Newcomer):
+            self._names_everybody = True
+
+    def unlogged_returns(
+        self, event: GenerationStabilized, departures: Iterable[Departure], arrivals: Iterable[Arrival]
+    ) -> list[Departure]:
+        """The departures that ended unlogged with this generation; both lists are latest first."""
+        if self._size is None or event.member_count is None or self._names_everybody:
+            return []
+        recent = list(takewhile(lambda d: d.at > self._at - SUCCESSION_MS, departures))
+        departed = sum(d.at > self._at for d in recent)
+        arrived = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
+        extra = max(event.member_count - (self._size - departed + arrived), 0)
+        absences = [d for d in reversed(recent) if d.returned is None and not d.participant.has_log]
+        return absences[:extra]
+
+
+# A broker that becomes the coordinator reads the group from __consumer_offsets and logs each member in it. The line
+# does not say which broker wrote it, and a broker that never coordinated the group may have.
+class LoadedMembers:
+    """The members that brokers loaded, kept until one of them acts as the coordinator."""
+
+    def __init__(self) -> None:
+        self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
+        self._generation = -1
+
+    def apply(self, event: Event) -> list[MemberLoaded]:
+        """The loaded members of the last generation, once their broker logs as the coordinator; else none."""
+        if isinstance(event, GenerationStabilized):
+            self._generation = event.generation
+        if isinstance(event, MemberLoaded):
+            self._by_log[place_of(event)].append(event)
+            return []
+        if not self._by_log or event.speaker.role != "broker" or event.group is None:
+            return []
+        loaded = self._by_log.pop(place_of(event), [])
+        if not loaded or isinstance(event, GroupUnloaded):
+            return []
+        newest = max(_generation(e) for e in loaded)
+        if isinstance(event, GroupLoaded) and event.generation is not None:
+            newest = event.generation
+        if 0 <= newest < self._generation:
+            return []
+        return [e for e in loaded if _generation(e) in (newest, -1)]
+
+
+def _generation(event: MemberLoaded) -> int:
+    return event.generation if event.generation is not None else -1
+
+
+class Newcomers:
+    """Newcomers whose member id the coordinator's line does not print, oldest first."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Newcomer] = deque()
+
+    def identify(self, event: Event) -> bool:
+        """True where the client that asks to join now is the oldest of them, which is then identified."""
+        if not any(abs(time_of(event) - time_of(waiting)) <= ROUND_TRIP_MS for waiting in self.waiting):
+            return False
+        self.waiting.popleft()
+        return True
+
+    def returned(
+        self, now: int | None, departures: Iterable[Departure], starts: TimeIndex[Start]
+    ) -> Iterator[tuple[Departure, Event]]:
+        """The newcomers that no client's line identified, each with the departure that it ends.
+
+        That is the longest of the recent absences or, where a process has just started, that of the process. `now` is
+        how far the logs are read, None at their end; `departures` are latest first.
+        """
+        due = list(takewhile(lambda e: now is None or now - time_of(e) > ROUND_TRIP_MS, self.waiting))
+        recent = list(takewhile(lambda d: d.at > time_of(due[0]) - SUCCESSION_MS, departures)) if due else []
+        for event in due:
+            self.waiting.popleft()
+            at = time_of(event)
+            start = starts.last(at)
+            started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
+            absences = [
+                d
+                for d in recent
+                if d.returned is None and at - SUCCESSION_MS < d.at <= at and started in (None, d.participant)
+            ]
+            if absences:
+                yield absences[-1], event
