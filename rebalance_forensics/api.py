@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec import Struct
 
 from rebalance_forensics.defects import DefectError, sentence
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Blame, Impact, Incident
 from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.instants import parse_instant
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
@@ -23,7 +24,9 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import write_whole
+from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -83,71 +86,22 @@ class AnalyzedLogs:
     @cached_property
     def generations(self) -> pd.DataFrame:
         """One row a generation of a group."""
-        rows = (
-            {
-                "cluster": group.cluster,
-                "group": group.group,
-                "generation": generation.generation,
-                "started_at": generation.started_at,
-                "completed_at": generation.completed_at,
-                "trigger": generation.trigger,
-                "leader": generation.leader,
-                "members": [member.client_id or member.member_id for member in generation.members],
-                "joined": list(generation.joined),
-                "left": list(generation.left),
-                "outcome": generation.outcome,
-            }
-            for group in self.report.groups
-            for generation in group.generations
-        )
-        return _frame(rows, times=("started_at", "completed_at"))
+        return _table(_GENERATIONS, ((g, generation) for g in self.report.groups for generation in g.generations))
 
     @cached_property
     def pauses(self) -> pd.DataFrame:
         """One row a pause of a member."""
-        rows = (
-            {
-                "cluster": group.cluster,
-                "group": group.group,
-                "client_id": pause.client_id,
-                "member_id": pause.member_id,
-                "from": pause.started_at,
-                "to": pause.ended_at,
-                "ms": pause.lasted_ms,
-                "partitions": list(pause.partitions),
-                "kind": pause.kind,
-            }
-            for group in self.report.groups
-            for pause in group.pauses
-        )
-        return _frame(rows, times=("from", "to"))
+        return _table(_PAUSES, ((group, pause) for group in self.report.groups for pause in group.pauses))
 
     @cached_property
     def unread(self) -> pd.DataFrame:
         """One row a stretch in which nobody could read a partition."""
-        rows = (
-            {
-                "cluster": group.cluster,
-                "group": group.group,
-                "partition": span.partition,
-                "client_id": span.client_id,
-                "from": span.started_at,
-                "to": span.ended_at,
-                "ms": span.lasted_ms,
-                "why": span.why,
-                "certain": span.certain,
-                "from_earliest": span.from_earliest,
-                "incident": span.incident,
-            }
-            for group in self.report.groups
-            for span in group.unread
-        )
-        return _frame(rows, times=("from", "to", "from_earliest"))
+        return _table(_UNREAD, ((group, span) for group in self.report.groups for span in group.unread))
 
     @cached_property
     def incidents(self) -> pd.DataFrame:
         """One row an incident, with its most likely cause."""
-        return _frame(map(_incident, self.report.incidents), times=("started_at", "ended_at"))
+        return _table(_INCIDENTS, ((each, each.root_causes[0], each.impact) for each in self.report.incidents))
 
     def to_json(self) -> str:
         """The report as `analyze --json` writes it."""
@@ -162,31 +116,35 @@ class AnalyzedLogs:
         return render(self.report)
 
 
-def _incident(incident: Incident) -> dict[str, Any]:
-    cause = incident.root_causes[0]
-    return {
-        "id": incident.id,
-        "cluster": incident.cluster,
-        "group": incident.group,
-        "started_at": incident.started_at,
-        "ended_at": incident.ended_at,
-        "severity": incident.severity,
-        "cause": cause.cause,
-        "confidence": cause.confidence,
-        "culprits": [culprit.name for culprit in cause.culprits],
-        "summary": incident.summary,
-        "generations": list(incident.generations),
-        "ongoing": incident.ongoing,
-        "unread_partition_ms": incident.impact.unread_partition_ms,
-        "unread_at_least": incident.impact.unread_at_least,
-        "longest_unread_ms": incident.impact.longest_unread_ms,
-        "longest_unread_partition": incident.impact.longest_unread_partition,
-        "stopped_ms": incident.impact.stopped_ms,
-        "pause_ms": incident.impact.pause_ms,
-        "members": incident.impact.members,
-        "partitions": incident.impact.partitions,
-        "rebalances": incident.impact.rebalances,
-    }
+_GENERATIONS = Columns(
+    (GroupHistory, "cluster, group"),
+    (
+        Generation,
+        "generation, started_at, completed_at, trigger, leader, member_names as members, joined, left, outcome",
+    ),
+)
+_PAUSES = Columns(
+    (GroupHistory, "cluster, group"),
+    (Pause, "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, partitions, kind"),
+)
+_UNREAD = Columns(
+    (GroupHistory, "cluster, group"),
+    (UnreadSpan, "partition, client_id, started_at as from, ended_at as to, lasted_ms as ms"),
+    (UnreadSpan, "why, certain, from_earliest, incident"),
+)
+_INCIDENTS = Columns(
+    (Incident, "id, cluster, group, started_at, ended_at, severity"),
+    (Blame, "cause, confidence, culprit_names as culprits"),
+    (Incident, "summary, generations, ongoing"),
+    (Impact, "unread_partition_ms, unread_at_least, longest_unread_ms, longest_unread_partition, stopped_ms"),
+    (Impact, "pause_ms, members, partitions, rebalances"),
+)
+
+
+def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]]) -> pd.DataFrame:
+    cells = (zip(columns.names, columns.values(*parts), strict=True) for parts in rows)
+    listed = ({name: list(value) if isinstance(value, tuple) else value for name, value in row} for row in cells)
+    return _frame(listed, times=columns.times)
 
 
 def _frame(rows: Iterable[dict[str, Any]], *, times: Sequence[str]) -> pd.DataFrame:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, convert, defstruct, field
+
+from rebalance_forensics.records import Time
 
 Hint = Any
 """What Python makes of an annotation."""
@@ -50,10 +52,10 @@ class View:
     def struct_of(self, model: type[Struct]) -> type[Struct]:
         """The Struct that the output shows for one of the model."""
         if model not in self._structs:
-            fields = json_fields(model) if self._as_json else fields_of(model)
+            fields = selected(model, vars(model).get("JSON") if self._as_json else None)
             self._structs[model] = defstruct(
                 model.__name__,
-                [(name, self.type_of(hint), field(name=shown)) for name, shown, hint in fields],
+                [(shown.attribute, self.type_of(shown.hint), field(name=shown.name)) for shown in fields],
                 namespace={"__doc__": cleandoc(model.__doc__ or "").partition("\n\n")[0]},
                 gc=False,
             )
@@ -75,18 +77,21 @@ class View:
         return tuple.__class_getitem__((self.type_of(arguments[0]), ...)) if origin in (tuple, Sequence) else hint
 
 
-def fields_of(model: type[Struct]) -> list[tuple[str, str, Hint]]:
-    """The fields of a Struct: attribute, name, type."""
-    hints = get_type_hints(model, include_extras=True)
-    return [(name, name, hints[name]) for name in model.__struct_fields__]
+class Shown(NamedTuple):
+    """A field or a property of a Struct, as an output shows it."""
+
+    model: type[Struct]
+    attribute: str
+    name: str
+    """Its name in the output."""
+    hint: Hint
 
 
-def json_fields(model: type[Struct]) -> list[tuple[str, str, Hint]]:
-    """The fields that JSON shows of a Struct, properties among them: attribute, name in JSON, type."""
-    if "JSON" not in vars(model):
-        return fields_of(model)
-    columns = [column.partition(" as ") for column in str(vars(model)["JSON"]).split(", ")]
-    return [(name, shown or name, hint_of(model, name)) for name, _, shown in columns]
+def selected(model: type[Struct], selection: str | None = None) -> list[Shown]:
+    """What a selection such as `client_id, lasted_ms as ms` shows of a Struct; every field where there is none."""
+    columns = [column.partition(" as ") for column in selection.split(", ")] if selection else []
+    columns = columns or [(name, "", "") for name in model.__struct_fields__]
+    return [Shown(model, attribute, name or attribute, hint_of(model, attribute)) for attribute, _, name in columns]
 
 
 def hint_of(model: type[Struct], name: str) -> Hint:
@@ -95,3 +100,18 @@ def hint_of(model: type[Struct], name: str) -> Hint:
     if isinstance(attribute, property):
         return get_type_hints(attribute.fget, include_extras=True)["return"]
     return get_type_hints(model, include_extras=True)[name]
+
+
+class Columns:
+    """Columns taken from several Structs: a selection of each, in order."""
+
+    def __init__(self, *selections: tuple[type[Struct], str]) -> None:
+        shown = [column for model, selection in selections for column in selected(model, selection)]
+        models = list(dict.fromkeys(model for model, _ in selections))
+        self._sources = [(models.index(column.model), column.attribute) for column in shown]
+        self.names = [column.name for column in shown]
+        self.times = [column.name for column in shown if column.hint == Time or Time in get_args(column.hint)]
+
+    def values(self, *parts: Struct) -> list[Value]:
+        """A row as the model has it, from a Struct of each type, in the order in which they were first named."""
+        return [getattr(parts[place], attribute) for place, attribute in self._sources]

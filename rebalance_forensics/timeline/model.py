@@ -66,6 +66,11 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
         return len({m.instance_id or m for m in self.members})
 
     @property
+    def member_names(self) -> tuple[str | None, ...]:
+        """Its members by client id, else by member id."""
+        return tuple(member.client_id or member.member_id for member in self.members)
+
+    @property
     def took_ms(self) -> int | None:
         """From its begin to its completion; None where one of them is not known, or no line has a time."""
         return elapsed(self.started_at, self.completed_at)

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from rebalance_forensics.report.csv_text import table
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.times import iso
+from rebalance_forensics.report.schema import Columns
+from rebalance_forensics.timeline.model import GroupHistory, Pause
 
 SUFFIX = ".pauses.csv"
-TITLES = ("cluster", "group", "client_id", "member_id", "from", "to", "ms", "kind", "partitions")
+COLUMNS = Columns(
+    (GroupHistory, "cluster, group"),
+    (Pause, "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, kind, partitions"),
+)
 
 
 def export(report: Report) -> str:
     """Write one row a pause."""
-    rows = (
-        (
-            *(
-                history.cluster,
-                history.group,
-                pause.client_id,
-                pause.member_id,
-                iso(pause.started_at),
-                iso(pause.ended_at),
-            ),
-            *(pause.lasted_ms, pause.kind, " ".join(pause.partitions)),
-        )
-        for history in report.groups
-        for pause in history.pauses
-    )
-    return table(TITLES, rows)
+    return table(COLUMNS, ((history, pause) for history in report.groups for pause in history.pauses))
