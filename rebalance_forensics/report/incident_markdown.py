@@ -7,19 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
+from rebalance_forensics.report.differential import chance, exclusions, likelihoods, ruled_out
+from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_out, steps_of
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import (
-    culprits,
     group_of,
-    impact,
-    names_besides,
     place,
-    ranges,
-    since,
-    some,
     step,
 )
 from rebalance_forensics.timeline.evidence import without_middle
@@ -52,23 +46,11 @@ def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Ite
 
 
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
-    cause = incident.root_causes[0]
     yield "Incident", incident.id
     yield "Group", group_of(incident)
     yield "Severity", incident.severity
     yield "Root cause", likelihoods(incident)
-    for wanted in deciding(incident):
-        yield "Would decide", wanted
-    yield "Culprit", culprits(cause)
-    others = [name for culprit in cause.culprits for name in names_besides(culprit)]
-    if others:
-        yield "Also known as", some(others)
-    yield "When", since(incident)
-    yield "Impact", impact(incident.impact)
-    if incident.generations:
-        yield "Generations", ranges(incident.generations)
-    for relation in incident.related:
-        yield "Related", f"{relation.why} Incidents {some(relation.ids)}."
+    yield from facts(incident)
 
 
 def _cause(cause: RootCause) -> Iterator[str]:
@@ -84,8 +66,8 @@ def _cause(cause: RootCause) -> Iterator[str]:
     yield from ("### Proof", "")
     for evidence in cause.evidence:
         yield from _quoted(evidence)
-    if cause.evidence_total > len(cause.evidence):
-        yield from (f"The {len(cause.evidence)} most telling of {cause.evidence_total} lines.", "")
+    if left_out := lines_left_out(cause):
+        yield from (left_out, "")
     if cause.advice:
         yield from ("### What to do", "")
         for number, advice in enumerate(cause.advice, 1):
@@ -93,8 +75,7 @@ def _cause(cause: RootCause) -> Iterator[str]:
             yield f"{number}. **{safe(advice.action)}** {safe(advice.why)}{cost}"
         yield ""
     for bug in cause.known_bugs:
-        fixed = f"fixed in {bug.fixed_in}" if bug.fixed_in else "no fixed release known"
-        yield from (f"Known bug {safe(bug.jira)}: {safe(bug.title)}; {fixed}.", "")
+        yield from (f"Known bug {safe(bug.jira)}: {safe(bug.title)}; {fixed(bug)}.", "")
 
 
 def _quoted(line: Evidence) -> Iterator[str]:

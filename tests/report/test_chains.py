@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import ChainLink
-from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report.incident_facts import steps_of
 from tests.report.building import a_crash, a_line, at
 
 

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.report import differential, times, wording
-from rebalance_forensics.report.chains import steps_of
+from rebalance_forensics.report import differential, incident_facts, times, wording
 from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.documents import Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
@@ -116,7 +115,9 @@ def _filters() -> dict[str, Callable[..., object]]:
         "saved": wording.saved,
         "legend": legend,
         "strokes": strokes,
-        "steps": steps_of,
+        "steps": incident_facts.steps_of,
+        "fixed": incident_facts.fixed,
+        "lines_left_out": incident_facts.lines_left_out,
         "ranges": wording.ranges,
         "some": wording.some,
         "names_besides": wording.names_besides,

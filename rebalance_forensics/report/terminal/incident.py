@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.diagnosis.model import Headline, Incident, KnownBug, RootCause
-from rebalance_forensics.report.chains import steps_of
-from rebalance_forensics.report.differential import chance, deciding, exclusions, likelihoods, ruled_out
+from rebalance_forensics.diagnosis.model import Headline, Incident, RootCause
+from rebalance_forensics.report.differential import chance, exclusions, likelihoods, ruled_out
+from rebalance_forensics.report.incident_facts import ALSO_KNOWN, MEMBERS, facts, fixed, steps_of
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, text_block
 from rebalance_forensics.report.terminal.signs import signs_of
@@ -22,24 +21,17 @@ from rebalance_forensics.report.wording import (
     count,
     culprits,
     group_of,
-    impact,
-    names_besides,
     place,
-    ranges,
     since,
     some,
     step,
     sureness,
-    thousands,
 )
 from rebalance_forensics.timeline.evidence import shortened, without_middle
 from rebalance_forensics.timeline.model import Evidence
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
-NAMES_SHOWN = 4
-NAMES_CHARACTERS = 130
-IDS_SHOWN = 3
 RULED_OUT_SHOWN = 3
 LINE_CHARACTERS = 320
 WHOLE_LINE_CHARACTERS = 3_500
@@ -96,40 +88,14 @@ def explained(incident: Incident) -> Iterator[RenderableType]:
 
 
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
-    cause = incident.root_causes[0]
-    yield "Culprit", culprits(cause)
-    others = list(dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit)))
-    if others:
-        members = all(culprit.kind == "group" for culprit in cause.culprits)
-        yield "", f"{'its members' if members else 'also known as'} {some(others, _shown(others))}"
-    yield "Impact", impact(incident.impact)
-    yield "When", since(incident)
-    if incident.occurrences > 1:
-        yield "Happened", _how_often(incident)
-    if incident.generations:
-        follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
-        yield "Generations", ranges(incident.generations) + follow_ups
-    for number, wanted in enumerate(deciding(incident)):
-        yield "" if number else "Would decide", wanted
-    for number, relation in enumerate(incident.related):
-        yield "" if number else "Related", f"{relation.why} {_incidents(relation.ids)}."
-
-
-def _shown(names: Sequence[str]) -> int:
-    """How many names fit: made-up ones are long, and the first screen is for more than them."""
-    lengths = accumulate(len(name) for name in names[:NAMES_SHOWN])
-    return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
-
-
-def _how_often(incident: Incident) -> str:
-    culprits = incident.root_causes[0].culprits
-    names = culprits[0].names if len(culprits) == 1 and culprits[0].kind == "group" else culprits
-    each = len(names) == incident.occurrences
-    return f"once to each of {len(names)} members" if each else f"{thousands(incident.occurrences)} times"
-
-
-def _incidents(ids: Sequence[str]) -> str:
-    return f"{'Incident' if len(ids) == 1 else 'Incidents'} {some(ids, IDS_SHOWN)}"
+    """The facts of an incident, each label once; other names of the culprit belong to the line above them."""
+    last = ""
+    for label, value in facts(incident):
+        if label in (ALSO_KNOWN, MEMBERS):
+            yield "", f"{label.lower()} {value}"
+        else:
+            yield "" if label == last else label, value
+        last = label
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
@@ -161,7 +127,7 @@ def _proven(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     yield from _proof(cause, verbosity)
     if cause.known_bugs:
         yield heading("Known bugs")
-        yield indented(listed(_bug(bug) for bug in cause.known_bugs))
+        yield indented(listed(f"{bug.jira}: {bug.title}; {fixed(bug)}" for bug in cause.known_bugs))
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
@@ -217,7 +183,3 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
         return
     yield heading("What if")
     yield indented(listed(alternative(other) for other in incident.what_if))
-
-
-def _bug(bug: KnownBug) -> str:
-    return f"{bug.jira}: {bug.title}; {f'fixed in {bug.fixed_in}' if bug.fixed_in else 'no fixed release known'}"

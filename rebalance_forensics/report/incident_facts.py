@@ -1,0 +1,90 @@
+"""The facts of an incident in words, line by line: every output for people shows these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.model import ChainLink, Incident, KnownBug, RootCause
+from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.report.differential import deciding
+from rebalance_forensics.report.times import time_of_day
+from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, some, thousands
+from rebalance_forensics.timeline.model import Evidence
+
+NAMES_SHOWN = 4
+NAMES_CHARACTERS = 130
+IDS_SHOWN = 3
+ALSO_KNOWN, MEMBERS = "Also known as", "Its members"
+
+
+def facts(incident: Incident) -> Iterator[tuple[str, str]]:
+    """Label and value; labels repeat where a fact takes several lines."""
+    cause = incident.root_causes[0]
+    yield "Culprit", culprits(cause)
+    others = list(dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit)))
+    if others:
+        members = all(culprit.kind == "group" for culprit in cause.culprits)
+        yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
+    yield "Impact", impact(incident.impact)
+    yield "When", since(incident)
+    if incident.occurrences > 1:
+        yield "Happened", _how_often(incident)
+    if incident.generations:
+        follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
+        yield "Generations", ranges(incident.generations) + follow_ups
+    for wanted in deciding(incident):
+        yield "Would decide", wanted
+    for relation in incident.related:
+        incidents = "Incident" if len(relation.ids) == 1 else "Incidents"
+        yield "Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}."
+
+
+def _names_that_fit(names: Sequence[str]) -> int:
+    """How many names fit: made-up ones are long, and the first screen is for more than them."""
+    lengths = accumulate(len(name) for name in names[:NAMES_SHOWN])
+    return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
+
+
+def _how_often(incident: Incident) -> str:
+    blamed = incident.root_causes[0].culprits
+    names = blamed[0].names if len(blamed) == 1 and blamed[0].kind == "group" else blamed
+    each = len(names) == incident.occurrences
+    return f"once to each of {len(names)} members" if each else f"{thousands(incident.occurrences)} times"
+
+
+def fixed(bug: KnownBug) -> str:
+    """`fixed in 3.6.1`."""
+    return f"fixed in {bug.fixed_in}" if bug.fixed_in else "no fixed release known"
+
+
+def lines_left_out(cause: RootCause) -> str:
+    """`The 20 most telling of 1,204 lines.`; empty where the evidence is all there is."""
+    shown = len(cause.evidence)
+    return f"The {shown} most telling of {count(cause.evidence_total, 'line')}." if cause.evidence_total > shown else ""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One step of a cause's chain, with how often it came in a row and when last."""
+
+    at: EpochMs | None
+    what: str
+    evidence: Evidence | None
+    times: int = 1
+    last_at: EpochMs | None = None
+
+    @property
+    def repeated(self) -> str:
+        """`, 9 times until 02:20:38.647`; empty for what happened once."""
+        until = f" until {time_of_day(self.last_at)}" if is_timed(self.last_at) else ""
+        return f", {self.times} times{until}" if self.times > 1 else ""
+
+
+def steps_of(cause: RootCause) -> Iterator[Step]:
+    """The chain of a cause, each run of links with the same words as one step."""
+    for what, run in groupby(cause.chain, key=lambda link: link.what):
+        links: list[ChainLink] = list(run)
+        first = links[0]
+        yield Step(at=first.at, what=what, evidence=first.evidence, times=len(links), last_at=links[-1].at)
