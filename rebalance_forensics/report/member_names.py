@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from rebalance_forensics.report.lanes import member_name
-from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client, streams_thread
+from rebalance_forensics.timeline.identity.names import (
+    letters_of_its_own,
+    process_of_streams_client,
+    streams_client,
+    streams_thread,
+)
 from rebalance_forensics.timeline.model import GroupHistory, Member
 
 UUID_SHOWN = 8
@@ -17,9 +22,13 @@ UUID_SHOWN = 8
 def short_names(history: GroupHistory) -> Mapping[str, str]:
     """The short name for each client id and member id of the group's members, as generations and pauses name them."""
     members = [member for generation in history.generations for member in generation.members]
-    places = _places(members)
+    places, shared = _places(members), _shared_client_ids(history)
     short: dict[str, str] = {}
     for member in members:
+        if member.member_id and member.client_id in shared:
+            letters = letters_of_its_own(member.member_id)
+            short[member.member_id] = f"{member.client_id}-{letters[:UUID_SHOWN]}" if letters else member.member_id
+            continue
         name = _short(member_name(member), places)
         short |= {key: name for key in (member.client_id, member.member_id) if key}
     for pause in history.pauses:
@@ -30,7 +39,7 @@ def short_names(history: GroupHistory) -> Mapping[str, str]:
 
 def short_name(member: Member, short: Mapping[str, str]) -> str:
     """Name a member by its short name, or as its lane is named."""
-    return short.get(member.client_id or "", member_name(member))
+    return short.get(member.client_id or "") or short.get(member.member_id or "") or member_name(member)
 
 
 def with_short_readings(history: GroupHistory) -> GroupHistory:
@@ -67,6 +76,16 @@ def with_short_names(text: str, short: Mapping[str, str], members: Sequence[str]
         if member in short:
             text = text.replace(member, short[member])
     return text
+
+
+def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
+    """The client ids that several members of one generation have: readers of one process, or Kafka's default."""
+    return frozenset(
+        client
+        for generation in history.generations
+        for client, number in Counter(member.client_id for member in generation.members).items()
+        if client is not None and number > 1
+    )
 
 
 def _places(members: Sequence[Member]) -> dict[str, str]:

@@ -170,11 +170,15 @@ def _with_names_from_member_ids(
     """Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with."""
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
+    writers: dict[Place | str, set[str | None]] = defaultdict(set)
     for event in events:
         if _lacks_client_id(event) and (member := own_member_id(event)):
             name = name_in_member_id(member) or ""
             by_file[place_of(event)].add(name)
             by_place[place_name(event)].add(name)
+            writers[place_of(event)].add(event.speaker.place)
+    # A line without a member id, in the log of several members, may be of any of them.
+    by_file = {file: found for file, found in by_file.items() if len(writers[file]) == 1}
     # In a rolled log a member id may stand in only one of the files.
     names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
     if not names:

@@ -21,6 +21,7 @@ from rebalance_forensics.events.epochs import (
 from rebalance_forensics.events.membership import MemberFailed, MemberJoined
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
@@ -64,9 +65,9 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
     for event in lines.by_clients:
         participants.add_speaker(event)
     if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
-        several = _places_of_several_clients(lines.by_clients)
+        several = _logs_of_several_members(lines.by_clients)
         for event in lines.by_clients:
-            if place_name(event) not in several:
+            if place_of(event) not in several:
                 participants.add_nameless(event)
     for client_id, member_ids in members_by_client_id(
         lines, lambda client: sum(a.has_log for a in participants.with_client_id(client)) == 1
@@ -82,13 +83,13 @@ def build_participants(kind: str, lines: EventIndex) -> Participants:
     return participants.finished()
 
 
-def _places_of_several_clients(events: Sequence[Event]) -> set[str]:
-    """The places where members of several clients write to one log."""
-    names: dict[str, set[str | None]] = defaultdict(set)
+def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:
+    """The logs to which several members write: a line without a name may be of any of them."""
+    names: dict[Place, set[tuple[str, str | None]]] = defaultdict(set)
     for event in events:
         if member := own_member_id(event):
-            names[place_name(event)].add(name_in_member_id(member))
-    return {place for place, clients in names.items() if len(clients) > 1}
+            names[place_of(event)].add((place_name(event), name_in_member_id(member)))
+    return {log for log, writers in names.items() if len(writers) > 1}
 
 
 _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")

@@ -127,3 +127,40 @@ def test_a_member_id_with_blanks_and_brackets_is_read_in_a_coordinators_reason(t
     assert [culprit.name for culprit in found[0].root_causes[0].culprits] == [FIRST_ID.removesuffix(KGO[3:])]
     report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
     assert sum(read.unmatched_kafka for read in report.inputs) == 0
+
+
+def reads(minute: int, *joining: str, generation: int) -> list[str]:
+    """One rebalance in the log of a process; kafka-go's readers print a member id in some of their lines."""
+    leader = joining[0]
+    return [
+        kafka_go(minute, f"joined group payments as member {leader} in generation {generation}"),
+        kafka_go(minute, "selected as leader for group, payments"),
+        *(kafka_go(minute, f"found member: {member}/[]byte(nil)") for member in joining),
+        *(kafka_go(minute, f"Joined group payments as member {member} in generation {generation}")
+          for member in joining),
+        *(kafka_go(minute, "sync group finished for group, payments") for _ in joining),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("timed", [True, False], ids=["with times", "without"])
+def test_two_readers_of_one_process_are_two_members(tmp_path: Path, timed: bool) -> None:  # noqa: FBT001
+    lines = [
+        *reads(0, FIRST_ID, generation=1),
+        *reads(1, FIRST_ID, SECOND_ID, generation=2),
+        kafka_go(20, f"Leaving group payments, member {SECOND_ID}"),
+        *reads(21, FIRST_ID, generation=3),
+    ]
+    lines = lines if timed else [line.removeprefix("kafka reader: ")[20:] for line in lines]
+    (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    (group,) = report.groups
+    assert {identity.member_ids for identity in group.identities} == {(FIRST_ID,), (SECOND_ID,)}
+    assert [len(generation.members) for generation in group.generations] == [1, 2, 1]
+    assert "1 of 1" not in report.incidents[-1].root_causes[0].narrative
+
+
+def test_a_reader_that_joins_anew_after_an_error_is_one_member(tmp_path: Path) -> None:
+    lines = [*reads(0, FIRST_ID, generation=1), *reads(9, SECOND_ID, generation=3)]
+    (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (group,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).groups
+    assert [set(identity.member_ids) for identity in group.identities] == [{FIRST_ID, SECOND_ID}]

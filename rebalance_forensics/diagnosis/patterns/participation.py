@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, distinct_names, rounds_of
+from rebalance_forensics.diagnosis.patterns.rebalance_rounds import Round, distinct_names, rounds_of, shared_names
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import LeaderChange, Leadership, Participation
 
@@ -23,9 +23,10 @@ def leadership(timeline: Timeline) -> Leadership:
 def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
     """Participants of rounds already known."""
     found = []
+    shared = shared_names(rounds)
     before: dict[str, str | None] | None = None
     for each in rounds:
-        now = None if each.members is None else distinct_names(each.members)
+        now = None if each.members is None else distinct_names(each.members, shared)
         found.append(_compared(each, now, before))
         before = before if now is None else now
     return tuple(found)

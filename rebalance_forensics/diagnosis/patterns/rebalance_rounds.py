@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,13 +59,15 @@ def member_name(member_id: str) -> str:
     return name_in_member_id(member_id) or member_id
 
 
-def distinct_names(members: Sequence[tuple[str, str | None]]) -> dict[str, str | None]:
-    """Name -> member id; where several members share a name, they go by their member ids."""
-    named = dict(members)
-    if len(named) == len(members):
-        return named
-    often = Counter(name for name, _ in members)
-    return {(name if often[name] == 1 else member or name): member for name, member in members}
+def shared_names(rounds: Sequence[Round]) -> frozenset[str]:
+    """The names that several members of one round have."""
+    often = [Counter(name for name, _ in each.members) for each in rounds if each.members]
+    return frozenset(name for counts in often for name, number in counts.items() if number > 1)
+
+
+def distinct_names(members: Sequence[tuple[str, str | None]], shared: Container[str]) -> dict[str, str | None]:
+    """Name -> member id; members whose name is shared go by their member ids in every round."""
+    return {(member or name if name in shared else name): member for name, member in members}
 
 
 def _by_number(generations: Sequence[Generation]) -> dict[int, list[Generation]]:

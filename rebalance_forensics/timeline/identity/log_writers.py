@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, Role
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped, ProcessStopping
+from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
@@ -69,6 +70,7 @@ class _Log:
 def with_process_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     """A group's lines and those near them, with a place for each process of a host that runs several."""
     own, nearby = with_instance_places(own, nearby)
+    own = with_member_places(own)
     places = _places(own)
     if not places:
         return list(own), list(nearby)
@@ -210,6 +212,72 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
             for earlier, later in pairwise(sorted(by_instance.values()))
         ):
             yield from by_instance
+
+
+# A process may run several readers of one group, and kafka-go, franz-go and KafkaJS print member ids but never a client
+# id. A client that lost its membership never uses that member id again, so ids that are in one generation at once, or
+# alternate, are of different members. Lines without a member id may be of any of them and keep their place.
+def with_member_places(own: Sequence[Event]) -> Sequence[Event]:
+    """The lines, those of members that share a log with the first member id of each as their place."""
+    logs: dict[Place, list[tuple[str, Event]]] = defaultdict(list)
+    for event in own:
+        speaker = event.speaker
+        if speaker.role != "broker" and speaker.client_id is None and (member := own_member_id(event)):
+            logs[place_of(event)].append((member, event))
+    places = {log: _readers(lines) for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
+    if not any(places.values()):
+        return own
+    return [_at_reader(event, places.get(place_of(event), {})) for event in own]
+
+
+def _at_reader(event: Event, readers: Mapping[str, str]) -> Event:
+    place = readers.get(own_member_id(event) or "")
+    return event if place is None else replace(event, speaker=replace(event.speaker, place=place))
+
+
+def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
+    """Member id -> the first id of its reader; empty where one reader may have had all ids, one after another."""
+    ids = {member: _MemberId() for member, _ in lines}
+    for member, event in lines:
+        ids[member].add(event)
+    readers: list[list[str]] = []
+    for member, own in ids.items():
+        former = next((ids_of for ids_of in readers if not any(ids[other].overlaps(own) for other in ids_of)), None)
+        if former is None:
+            readers.append([member])
+        else:
+            former.append(member)
+    return {member: ids_of[0] for ids_of in readers for member in ids_of} if len(readers) > 1 else {}
+
+
+@dataclass(slots=True)
+class _MemberId:
+    """The lines of one member id in a log: their first and last time, and when it joined which generation."""
+
+    first: int | None = None
+    last: int | None = None
+    joins: dict[int, int | None] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Note a line with this id."""
+        if event.at is not None:
+            self.first = event.at if self.first is None else min(self.first, event.at)
+            self.last = event.at if self.last is None else max(self.last, event.at)
+        if isinstance(event, JoinSucceeded):
+            self.joins.setdefault(event.generation, event.at)
+
+    def overlaps(self, other: _MemberId) -> bool:
+        """True where both were members at once."""
+        if any(_is_soon(at, other.joins[number]) for number, at in self.joins.items() if number in other.joins):
+            return True
+        if self.first is None or self.last is None or other.first is None or other.last is None:
+            return False
+        return min(self.last, other.last) - max(self.first, other.first) > NEXT_HEARTBEAT_MS
+
+
+def _is_soon(at: int | None, other: int | None) -> bool:
+    # A group that was deleted counts its generations anew, but not within a heartbeat.
+    return at is None or other is None or abs(at - other) < NEXT_HEARTBEAT_MS
 
 
 def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
