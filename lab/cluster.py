@@ -25,15 +25,23 @@ class Cluster:
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports[:brokers])
         voters = ",".join(f"{node + 1}@127.0.0.1:{port}" for node, port in enumerate(ports[brokers:]))
         self.brokers: list[JavaProcess] = []
+        self._processes = processes
+        self._commands: list[tuple[list[str], Path]] = []
         for node in range(brokers):
             settings = _settings(node + 1, ports[node], ports[brokers + node], voters, brokers, scratch)
             file = properties(scratch / f"broker-{node + 1}.properties", settings)
             self._format(file, scratch)
             log = logs / f"broker-{node + 1}" / "server.log"
             main = ["kafka.Kafka", str(file)]
+            self._commands.append((main, log))
             self.brokers.append(processes.java(self._jars, "256m", main, log, release))
         for port in ports[:brokers]:
             self._wait_for(port)
+
+    def start(self, node: int) -> None:
+        """Start a broker again that was stopped or killed; nodes are counted from 1."""
+        main, log = self._commands[node - 1]
+        self.brokers[node - 1] = self._processes.java(self._jars, "256m", main, log, self.release)
 
     def _format(self, settings: Path, scratch: Path) -> None:
         tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(settings)]

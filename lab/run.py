@@ -51,7 +51,7 @@ class Run:
     def stall(self, number: int, seconds: float) -> None:
         """Keep its polling thread busy; heartbeats are sent all the while."""
         self._note("stall-polling-thread", number, seconds)
-        self.members.running[number].tell(f"stall {round(seconds * 1000)}")
+        self.members.running[number].tell(f"stall {self.group.client_id(number)} {round(seconds * 1000)}")
 
     def restart(self, number: int) -> None:
         """Shut it down cleanly and start it again at once."""

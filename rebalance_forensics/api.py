@@ -133,7 +133,7 @@ _UNREAD = Columns(
     (UnreadSpan, "why, certain, from_earliest, incident"),
 )
 _INCIDENTS = Columns(
-    (Incident, "id, cluster, group, started_at, ended_at, severity"),
+    (Incident, "id, cluster, scope, group_name as group, started_at, ended_at, severity"),
     (Blame, "cause, confidence, culprit_names as culprits"),
     (Incident, "summary, generations, ongoing"),
     (Impact, "unread_partition_ms, unread_at_least, longest_unread_ms, longest_unread_partition, stopped_ms"),

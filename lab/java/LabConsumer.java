@@ -5,11 +5,13 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Writer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -17,62 +19,77 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 
 /**
- * A member of a consumer group: polls, takes a while for each batch (a quarter more or less), and writes down what its rebalance listener sees.
+ * Members of consumer groups in one process, a thread each: every one polls, takes a while for each batch (a quarter
+ * more or less), and writes down what its rebalance listener sees.
  *
- * <p>Arguments: consumer.properties, topic, milliseconds a batch, listener.jsonl. A line "stall N" on standard input
- * keeps the polling thread busy for N milliseconds after the next poll.
+ * <p>Arguments, four for each member: consumer.properties, topic, milliseconds a batch, listener.jsonl. A line
+ * "stall CLIENT N" on standard input keeps that client's polling thread busy for N milliseconds after its next poll.
  */
 public final class LabConsumer {
+    private static final Map<String, Long> STALLS = new ConcurrentHashMap<>();
     private static volatile boolean closing = false;
-    private static volatile long stallMs = 0;
 
     public static void main(String[] args) throws Exception {
-        Properties properties = new Properties();
-        try (BufferedReader file = new BufferedReader(new FileReader(args[0]))) {
-            properties.load(file);
+        List<KafkaConsumer<?, ?>> consumers = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < args.length; i += 4) {
+            Properties properties = new Properties();
+            try (BufferedReader file = new BufferedReader(new FileReader(args[i]))) {
+                properties.load(file);
+            }
+            String client = properties.getProperty("client.id");
+            String topic = args[i + 1];
+            long batchMs = Long.parseLong(args[i + 2]);
+            KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties);
+            Listener listener = new Listener(consumer, client, new FileWriter(args[i + 3], true));
+            consumers.add(consumer);
+            threads.add(new Thread(() -> consume(consumer, client, topic, batchMs, listener), client));
         }
-        long batchMs = Long.parseLong(args[2]);
-        CountDownLatch closed = new CountDownLatch(1);
-        KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties);
-        Listener listener = new Listener(consumer, properties.getProperty("client.id"), new FileWriter(args[3], true));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             closing = true;
-            consumer.wakeup();
-            try {
-                closed.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+            consumers.forEach(KafkaConsumer::wakeup);
+            for (Thread thread : threads) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
             }
         }));
-        // Batches of real applications differ in length, so that members do not poll in step with each other.
-        Random pace = new Random(properties.getProperty("client.id").hashCode());
         readCommands();
+        threads.forEach(Thread::start);
+    }
+
+    private static void consume(
+        KafkaConsumer<?, ?> consumer, String client, String topic, long batchMs, Listener listener) {
+        // Batches of real applications differ in length, so that members do not poll in step with each other.
+        Random pace = new Random(client.hashCode());
         listener.write("started", List.of());
-        consumer.subscribe(List.of(args[1]), listener);
+        consumer.subscribe(List.of(topic), listener);
         try {
             while (!closing) {
                 if (!consumer.poll(Duration.ofMillis(200)).isEmpty()) {
                     work(Math.round(batchMs * (0.75 + pace.nextDouble() / 2)));
                 }
-                if (stallMs > 0) {
-                    long taken = stallMs;
-                    stallMs = 0;
-                    work(taken);
-                }
+                work(STALLS.getOrDefault(client, 0L));
+                STALLS.remove(client);
             }
         } catch (WakeupException e) {
             // The shutdown hook asked for it.
         } finally {
             consumer.close();
             listener.write("closed", List.of());
-            closed.countDown();
         }
     }
 
-    private static void work(long ms) throws InterruptedException {
+    private static void work(long ms) {
         long until = System.nanoTime() + ms * 1_000_000;
         while (!closing && System.nanoTime() < until) {
-            Thread.sleep(20);
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException e) {
+                return;
+            }
         }
     }
 
@@ -82,7 +99,7 @@ public final class LabConsumer {
                 for (String line = in.readLine(); line != null; line = in.readLine()) {
                     String[] words = line.trim().split(" ");
                     if (words[0].equals("stall")) {
-                        stallMs = Long.parseLong(words[1]);
+                        STALLS.put(words[1], Long.parseLong(words[2]));
                     }
                 }
             } catch (IOException e) {

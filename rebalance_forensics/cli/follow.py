@@ -70,7 +70,7 @@ def _only(report: Report, ids: set[str]) -> Report:
     from msgspec.structs import replace  # noqa: PLC0415 - `--help` needs none
 
     incidents = tuple(incident for incident in report.incidents if incident.id in ids)
-    groups = {(incident.cluster, incident.group) for incident in incidents}
+    groups = {(incident.cluster, group) for incident in incidents for group in incident.group_names}
     return replace(
         report,
         incidents=incidents,

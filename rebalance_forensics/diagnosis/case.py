@@ -20,6 +20,7 @@ from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared
 from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
@@ -84,6 +85,7 @@ def investigate(
             unread=tuple(_with_incidents(history.unread, found)),
             reading=tips(timeline),
             offsets_partition=known_partition(group, timeline.own, timeline.settings),
+            outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
         ),
         incidents=tuple(incidents),
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),

@@ -15,7 +15,8 @@ from rebalance_forensics.timeline.model import Evidence
 
 Severity = Literal["critical", "warning", "info"]
 GapKind = Literal["missing", "too-little", "failed"]
-RelationKind = Literal["coordinator", "host", "topic", "deployment"]
+RelationKind = Literal["host"]
+Scope = Literal["group", "cluster"]
 Probability = Annotated[float, "probability"]
 """0 to 1; JSON rounds it."""
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
@@ -278,11 +279,28 @@ class Relation(Struct, frozen=True, kw_only=True, gc=False):
     why: str
 
 
+class DisturbedGroup(Struct, frozen=True, kw_only=True, gc=False):
+    """What a cluster's incident did to one group, with the first lines that show it there."""
+
+    group: str
+    severity: Severity
+    impact: Impact
+    followups: tuple[str, ...] = ()
+    generations: tuple[int, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    summary: Annotated[str, Meta(description="What this group's own lines show.")] = ""
+    parts: Annotated[
+        tuple[str, ...], Meta(description="The ids that its own lines alone would have been reported under.")
+    ] = ()
+
+
 class Headline(Struct, frozen=True, kw_only=True, gc=False):
     """An incident without its proof: what puts incidents in order, counts them and lists them."""
 
     id: Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 255})]
-    group: str
+    group: Annotated[
+        str | None, Meta(description="Null for an incident of scope cluster, whose groups are listed in groups.")
+    ]
     cluster: str
     started_at: Time
     ended_at: Time | None
@@ -291,6 +309,23 @@ class Headline(Struct, frozen=True, kw_only=True, gc=False):
     summary: str
     root_causes: tuple[Blame, ...]
     impact: Impact = Impact(rebalances=0)
+    scope: Annotated[Scope, Meta(description="What it disturbed: one group, or several of a cluster together.")] = (
+        "group"
+    )
+    groups: Annotated[
+        tuple[DisturbedGroup, ...],
+        Meta(description="The groups that a cluster's incident disturbed, the worst first; empty for a group's own."),
+    ] = ()
+
+    @property
+    def group_name(self) -> str:
+        """The group, or all of them in a list."""
+        return ", ".join(self.group_names)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Every group it disturbed."""
+        return tuple([disturbed.group for disturbed in self.groups]) if self.group is None else (self.group,)
 
     @property
     def lasted_ms(self) -> int | None:
@@ -302,11 +337,11 @@ _WITH_PROOF = {"anyOf": [{"properties": {name: {"minItems": 1}}} for name in ("e
 
 
 class Incident(Headline, frozen=True, kw_only=True, gc=False):
-    """Everything that follows from one first cause in one group."""
+    """Everything that follows from one first cause, in one group or in all that it disturbed."""
 
     JSON: ClassVar[str] = (
-        "id, group, cluster, started_at, ended_at, ongoing, severity, summary, root_causes, ruled_out, would_decide, "
-        "followups, generations, impact, what_if, occurrences, related, signs"
+        "id, scope, group, cluster, started_at, ended_at, ongoing, severity, summary, root_causes, ruled_out, "
+        "would_decide, followups, generations, impact, groups, what_if, occurrences, related, signs"
     )
 
     root_causes: Annotated[tuple[RootCause, ...], Meta(extra_json_schema={"minItems": 1})]

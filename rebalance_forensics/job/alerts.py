@@ -19,10 +19,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.lake.damage import undamaged
-from rebalance_forensics.job.steps.investigation import CaseOfDate
+from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.rows import hashed
@@ -77,7 +76,7 @@ def state_of(incident: Incident) -> str:
 
 
 def outbox_text(
-    cases: Sequence[CaseOfDate], severities: Sequence[str], page_of: Callable[[CaseOfDate, Incident], str | None]
+    dated: Sequence[DatedIncident], severities: Sequence[str], page_of: Callable[[DatedIncident], str | None]
 ) -> tuple[str, list[str]]:
     """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled.
 
@@ -85,25 +84,24 @@ def outbox_text(
     """
     messages: list[dict[str, Any]] = []
     spoiled: list[str] = []
-    for case, incident in (
-        (each, candidate) for each in cases for candidate in each.incidents if candidate.severity in severities
-    ):
+    for each in (each for each in dated if each.incident.severity in severities):
+        incident = each.incident
         try:
-            messages.append(_message(case, incident, page_of(case, incident)))
+            messages.append(_message(each, page_of(each)))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
             spoiled.append(defects.sentence(f"the message about incident {incident.id} could not be written", error))
     return json.dumps(messages, sort_keys=True), spoiled
 
 
-def report_of(case: GroupCase, incident: Incident) -> Report:
-    """A report of one incident and its group."""
+def report_of(dated: DatedIncident) -> Report:
+    """A report of one incident and the groups that it disturbed."""
     return Report(
-        tool_version=__version__, inputs=(), groups=(case.history,), incidents=(incident,), gaps=tuple(case.gaps)
+        tool_version=__version__, inputs=(), groups=dated.histories, incidents=(dated.incident,), gaps=dated.gaps
     )
 
 
-def _message(case: GroupCase, incident: Incident, page: str | None) -> dict[str, Any]:
-    report = replace(report_of(case, incident), page=page)
+def _message(dated: DatedIncident, page: str | None) -> dict[str, Any]:
+    incident, report = dated.incident, replace(report_of(dated), page=page)
     state = state_of(incident)
     document = json.loads(to_json(report))["incidents"][0]
     return {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import groupby
 from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.cluster.cross_group import related
+from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake import state
 from rebalance_forensics.job.lake.intervals import Coverage, Interval, date_text, time_text
@@ -28,7 +30,7 @@ from rebalance_forensics.job.lake.stock import put_stock, stock_of
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
-from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms, severities_from
+from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms, severities_from
 from rebalance_forensics.job.scan import scan_files
 from rebalance_forensics.job.steps.chosen_dates import chosen_days
 from rebalance_forensics.job.steps.engines import JobEngine
@@ -47,10 +49,11 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
 from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row
+from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_group_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
     FINDINGS,
+    INCIDENT_GROUPS,
     INCIDENTS,
     MADE_OF_EVENTS,
     PENDING,
@@ -187,7 +190,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     answers = run.engine.investigate(deal, what)
     put_all(run.journal, run.work, [text for what_, text in answers if what_ == "file"])
     outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
-    outcome.cases = _relate_incidents(
+    outcome.dated = _dated_incidents(
         (object_of(CaseOfDate, text) for what_, text in answers if what_ == "case"), outcome
     )
     outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in answers if what_ == "failure"))
@@ -210,33 +213,54 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
     return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
-def _relate_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[CaseOfDate]:
-    """All cases in order, those of each date beside each other: one broker may stand behind many groups' incidents."""
+def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[DatedIncident]:
+    """All incidents by date: those of a cluster, then those that each group has for itself."""
     ordered = sorted(cases, key=lambda case: (case.day, case.history.cluster, case.history.group))
     by_date = groupby(ordered, key=lambda case: case.day)
-    found: list[CaseOfDate] = []
-    for _, of_date in by_date:
+    found: list[DatedIncident] = []
+    for day, of_date in by_date:
         together = list(of_date)
-        relations, gaps = relate_incidents(together)
+        told, relations, gaps = relate_incidents(together, partial(_incident_of, together))
         outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
-        found += (related(case, relations) for case in together)
+        alone = [in_cluster(case, told, relations) for case in together]
+        histories = {(case.history.cluster, case.history.group): case.history for case in alone}
+        found += (
+            DatedIncident(
+                day=day,
+                incident=incident,
+                histories=tuple(histories[incident.cluster, group] for group in incident.group_names),
+            )
+            for incident in told.incidents
+        )
+        found += (
+            DatedIncident(day=day, incident=incident, histories=(case.history,), gaps=case.gaps)
+            for case in alone
+            for incident in case.incidents
+        )
     return found
+
+
+def _incident_of(cases: Sequence[CaseOfDate], case: int, number: int) -> Incident:
+    return cases[case].incidents[number]
 
 
 def _write_findings(run: Run, outcome: Outcome) -> None:
     """The incidents and findings: few enough for the driver."""
     writer = PartWriter(run.store, run.work, run.id)
-    for case in outcome.cases:
-        for incident in case.incidents:
-            try:
-                row, findings = incident_row(incident), [*finding_rows(incident)]
-            except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
-                problem = f"incident {incident.id} of group {incident.group} could not be written"
-                outcome.defects.append(defects.sentence(problem, error))
-                continue
-            writer.add(INCIDENTS.name, case.day, incident.cluster, row)
-            for finding in findings:
-                writer.add(FINDINGS.name, case.day, incident.cluster, finding)
+    for dated in outcome.dated:
+        incident = dated.incident
+        try:
+            rows = [
+                (INCIDENTS, incident_row(incident)),
+                *((INCIDENT_GROUPS, row) for row in incident_group_rows(incident)),
+                *((FINDINGS, row) for row in finding_rows(incident)),
+            ]
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+            problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
+            outcome.defects.append(defects.sentence(problem, error))
+            continue
+        for table, row in rows:
+            writer.add(table.name, dated.day, incident.cluster, row)
     writer.finish()
     put_all(run.journal, run.work, writer.finished)
 
@@ -249,12 +273,12 @@ def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
         pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
         run.journal.replace(page for page in pages if _in_scope(page, options.scope))
         severities = severities_from(options.reports_from)
-        outcome.defects += add_reports(store, run.journal, run.work, outcome.cases, severities)
+        outcome.defects += add_reports(store, run.journal, run.work, outcome.dated, severities)
     if options.webhooks and outcome.incidents:
         path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
         with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
         page_of = addresses_of_pages(options.link or "", run.work, with_pages)
-        text, untold = outbox_text(outcome.cases, severities_from(options.alert_from), page_of)
+        text, untold = outbox_text(outcome.dated, severities_from(options.alert_from), page_of)
         outcome.defects += untold
         store.write(path, text.encode())
         run.journal.put(f"{OUTBOX}/{run.id}", path)

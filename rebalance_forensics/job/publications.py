@@ -9,11 +9,10 @@ from urllib.parse import quote, unquote
 from jinja2 import Environment
 
 from rebalance_forensics import defects
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import report_of
 from rebalance_forensics.job.lake.journal import Journal, staged, target_of
 from rebalance_forensics.job.lake.state import rows_in
-from rebalance_forensics.job.steps.investigation import CaseOfDate
+from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
 from rebalance_forensics.report.html import to_html
@@ -38,37 +37,36 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 
 
 def add_reports(
-    store: Store, journal: Journal, work: str, cases: Iterable[CaseOfDate], severities: Sequence[str]
+    store: Store, journal: Journal, work: str, dated: Iterable[DatedIncident], severities: Sequence[str]
 ) -> list[str]:
     """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
-    for case in cases:
-        for incident in (incident for incident in case.incidents if incident.severity in severities):
-            path = _staged(work, case.day, incident)
-            try:
-                page = to_html(report_of(case, incident))
-            except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
-                spoiled.append(defects.sentence(f"the page of incident {incident.id} could not be written", error))
-                continue
-            store.write(path, page.encode("utf-8", "backslashreplace"))
-            journal.put(target_of(work, path).rpartition("/")[0], path)
+    for each in (each for each in dated if each.incident.severity in severities):
+        path = _staged(work, each)
+        try:
+            page = to_html(report_of(each))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
+            spoiled.append(defects.sentence(f"the page of incident {each.incident.id} could not be written", error))
+            continue
+        store.write(path, page.encode("utf-8", "backslashreplace"))
+        journal.put(target_of(work, path).rpartition("/")[0], path)
     return spoiled
 
 
-def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[CaseOfDate, Incident], str | None]:
+def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[DatedIncident], str | None]:
     """Where the page of an incident is opened, if it has one: below the address under which the reports are served."""
 
-    def address(case: CaseOfDate, incident: Incident) -> str | None:
-        if incident.severity not in severities:
+    def address(dated: DatedIncident) -> str | None:
+        if dated.incident.severity not in severities:
             return None
-        path = target_of(work, _staged(work, case.day, incident)).removeprefix(f"{REPORTS}/")
+        path = target_of(work, _staged(work, dated)).removeprefix(f"{REPORTS}/")
         return f"{base.rstrip('/')}/{quote(path, safe='/=')}"
 
     return address
 
 
-def _staged(work: str, day: int, incident: Incident) -> str:
-    return staged(work, REPORTS, day, incident.cluster, f"{incident.id}.html")
+def _staged(work: str, dated: DatedIncident) -> str:
+    return staged(work, REPORTS, dated.day, dated.incident.cluster, f"{dated.incident.id}.html")
 
 
 def write_index(store: Store) -> None:
@@ -90,7 +88,7 @@ def _id(path: str) -> str:
 def _listed(path: str, row: dict[str, Any]) -> dict[str, str]:
     started = row["started_at"].strftime("%Y-%m-%d %H:%M:%S")
     cluster = unquote(path.split("/")[2].removeprefix("cluster="))
-    labels = {name: str(row[name]) for name in ("severity", "group", "cause", "summary")}
+    labels = {name: str(row[name] or "several") for name in ("severity", "group", "cause", "summary")}
     # The escapes in a directory's name have to be escaped themselves to be asked for.
     return {
         **labels,

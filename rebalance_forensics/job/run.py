@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.lake.intervals import Interval
 from rebalance_forensics.job.lake.journal import Journal
@@ -15,12 +15,12 @@ from rebalance_forensics.job.losses import Losses
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.chosen_dates import Reach, changed_spans
 from rebalance_forensics.job.steps.engines import JobEngine
-from rebalance_forensics.job.steps.investigation import CaseOfDate
 from rebalance_forensics.job.steps.log_spans import newly_heard
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.timeline.model import GroupHistory
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 SEVERITIES = ("info", "warning", "critical")
@@ -74,13 +74,23 @@ class Scanned:
         return newly_heard(self.ledger.removed, self.ledger.added)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedIncident:
+    """An incident of a date, with the histories of the groups that it disturbed and what the logs do not show."""
+
+    day: int
+    incident: Incident
+    histories: tuple[GroupHistory, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Outcome:
     """What a run came to: the summary row, and what alerts and reports are made of."""
 
     summary: dict[str, int | str | None]
     interval: Interval
-    cases: list[CaseOfDate] = field(default_factory=list)
+    dated: list[DatedIncident] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
@@ -91,7 +101,7 @@ class Outcome:
     @property
     def incidents(self) -> list[Incident]:
         """All incidents of the dates that were written."""
-        return [incident for case in self.cases for incident in case.incidents]
+        return [dated.incident for dated in self.dated]
 
 
 def exit_code(outcome: Outcome, fail_on: str | None) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.cluster.cross_group import Relations, relations_among, with_relations
+from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, Whole, cluster_incidents
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.pipeline.cases import Cases
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -31,7 +32,9 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     outlines = results.cases.outlines
     places = sorted(not_named_elsewhere(outlines), key=lambda place: _name(outlines[place]))
     with collecting_rarely():
-        relations, defect = relate_incidents([outlines[place] for place in places])
+        told, relations, defect = relate_incidents(
+            [outlines[place] for place in places], lambda case, number: results.cases.incident(places[case], number)
+        )
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
     inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
@@ -44,8 +47,8 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
         Report(
             tool_version=__version__,
             inputs=inputs,
-            groups=_histories(results.cases, asked_for),
-            incidents=_incidents(results.cases, asked_for).changed(partial(with_relations, relations=relations)),
+            groups=_histories(results.cases, asked_for).changed(told.in_history),
+            incidents=_incidents(results.cases, asked_for, told, relations),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
         options,
@@ -67,17 +70,37 @@ def _histories(cases: Cases, asked_for: Sequence[int]) -> LazyList[GroupHistory,
     return LazyList(outlines, lambda number: cases.history(asked_for[number]))
 
 
-def _incidents(cases: Cases, asked_for: Sequence[int]) -> LazyList[Incident, Headline]:
-    """In the order of the report."""
-    placed = [(incident, place, n) for place in asked_for for n, incident in enumerate(cases.outlines[place].incidents)]
+def _incidents(
+    cases: Cases, asked_for: Sequence[int], told: ClusterIncidents, relations: Relations
+) -> LazyList[Incident, Headline]:
+    """In the order of the report: those of a cluster before those of its groups."""
+    names = {_name(cases.outlines[place]) for place in asked_for}
+    placed: list[tuple[Headline, Callable[[], Incident]]] = [
+        (incident, partial(_known, incident))
+        for incident in told.incidents
+        if not names.isdisjoint((incident.cluster, group) for group in incident.group_names)
+    ]
+    for place in asked_for:
+        for number, headline in enumerate(cases.outlines[place].incidents):
+            if headline.id not in told.whole_of:
+                placed.append((headline, partial(_of_a_case, cases, place, number, relations)))
     placed.sort(key=lambda key: _begin(key[0]))
-    return LazyList([incident for incident, _, _ in placed], lambda number: cases.incident(*placed[number][1:]))
+    return LazyList([headline for headline, _ in placed], lambda number: placed[number][1]())
 
 
-def relate_incidents(cases: Sequence[CaseOutline]) -> tuple[Relations, tuple[Gap, ...]]:
-    """What the incidents of different groups have to do with each other; where a defect of ours hides it, a gap."""
+def _known(incident: Incident) -> Incident:
+    return incident
+
+
+def _of_a_case(cases: Cases, place: int, number: int, relations: Relations) -> Incident:
+    return with_relations(cases.incident(place, number), relations)
+
+
+def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, Relations, tuple[Gap, ...]]:
+    """The incidents of clusters, and how those that remain are related; where a defect of ours hides it, a gap."""
     try:
-        return relations_among(cases), ()
+        told = cluster_incidents(cases, whole)
+        return told, relations_among(cases, told), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
             what=f"What the incidents of different groups have in common could not be told: {defects.describe(error)}",
@@ -85,7 +108,7 @@ def relate_incidents(cases: Sequence[CaseOutline]) -> tuple[Relations, tuple[Gap
             ended_at=None,
             consequence=f"each incident is shown by itself; {defects.ASK}",
         )
-        return {}, (gap,)
+        return ClusterIncidents(), {}, (gap,)
 
 
 def groups_in(results: Results) -> list[str]:
@@ -188,7 +211,7 @@ def _name(case: CaseOutline) -> tuple[str, str]:
 
 
 def _begin(incident: Headline) -> tuple[str, str, int, str]:
-    return incident.cluster, incident.group, incident.started_at, incident.id
+    return incident.cluster, incident.group or "", incident.started_at, incident.id
 
 
 def _place(gap: Gap) -> tuple[bool, int, str, int, str]:

@@ -13,12 +13,13 @@ UNEXPLAINED = "unexplained"
 RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 
 
-def urgency(incident: Headline) -> tuple[int, bool, int, int, int, int, str]:
-    """Sort key: the most severe first, then what still lasts, then what kept partitions or the group from reading.
+def urgency(incident: Headline) -> tuple[bool, int, bool, int, int, int, int, str]:
+    """Sort key: what disturbed a whole cluster first, then the most severe, what still lasts, what stopped reading.
 
     Where the logs do not tell of that, the longest pauses come first, then the earliest.
     """
     return (
+        incident.scope != "cluster" or incident.severity == "info",
         RANKS[incident.severity],
         not incident.ongoing,
         -(incident.impact.unread_partition_ms or 0),

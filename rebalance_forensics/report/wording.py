@@ -33,9 +33,15 @@ def cluster_of(subject: Headline | GroupOutline) -> str | None:
 
 
 def group_of(subject: Headline | GroupOutline) -> str:
-    """`payments on prod`; only `payments` where nobody named the cluster."""
+    """`payments on prod`; only `payments` where nobody named the cluster; `21 groups` for a cluster's incident."""
     cluster = cluster_of(subject)
-    return f"{subject.group} on {cluster}" if cluster else subject.group
+    return f"{_named(subject)} on {cluster}" if cluster else _named(subject)
+
+
+def _named(subject: Headline | GroupOutline) -> str:
+    if subject.group is not None:
+        return subject.group
+    return count(len(subject.groups), "group") if isinstance(subject, Headline) else ""
 
 
 def place(line: Evidence) -> str:

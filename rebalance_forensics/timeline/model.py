@@ -159,6 +159,21 @@ class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
     ended_at: Time | None
 
 
+class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
+    """A broker was down, stood still or was out of reach; `ended_at` is None where no line shows it back.
+
+    `how`: it shut down, gave up (`failed`), was `lost` without a word, `froze` and went on, or was only `unreachable`
+    for clients. It begins with the first line that shows it, which for a fenced broker is a session after its last
+    heartbeat.
+    """
+
+    broker: str
+    started_at: Time
+    ended_at: Time | None
+    how: Literal["shut-down", "failed", "lost", "froze", "unreachable"]
+    evidence: tuple[Evidence, ...] = ()
+
+
 class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     """The group spoke a protocol for a while."""
 
@@ -344,6 +359,8 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     offsets_partition: Annotated[
         int | None, Meta(description="The partition of __consumer_offsets that holds the group, where a line shows it.")
     ] = None
+    outages: tuple[BrokerOutage, ...] = ()
+    """Brokers that were out; only of a group that an incident disturbed."""
 
 
 class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):

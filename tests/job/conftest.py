@@ -16,7 +16,7 @@ from rebalance_forensics.job.steps.engines import InProcess, JobEngine
 from tests.job.days import week
 from tests.job.receiver import Receiver, receiving
 
-TABLES = ("events", "generations", "pauses", "unread", "incidents", "findings", "inputs", "_pending")
+TABLES = ("events", "generations", "pauses", "unread", "incidents", "incident_groups", "findings", "inputs", "_pending")
 Rows = dict[str, list[dict[str, Any]]]
 Run = Callable[..., Outcome]
 

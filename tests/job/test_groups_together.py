@@ -35,10 +35,13 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
-def test_groups_that_lose_the_same_coordinator_name_each_other(run: Run, tmp_path: Path) -> None:
+def test_groups_that_lose_the_same_coordinator_are_one_incident_with_a_row_for_each_group(
+    run: Run, tmp_path: Path
+) -> None:
     run("2026-03-01", "2026-03-02")
-    lost = {
-        row["group"]: row for row in rows(tmp_path / "tables")["incidents"] if row["cause"] == "coordinator-failover"
-    }
-    (relation,) = lost["audit"]["related"]
-    assert (relation["kind"], relation["ids"], relation["groups"]) == ("coordinator", [lost["payments"]["id"]], 2)
+    tables = rows(tmp_path / "tables")
+    (incident,) = (row for row in tables["incidents"] if row["cause"] == "coordinator-failover")
+    assert (incident["scope"], incident["group"]) == ("cluster", None)
+    groups = [row["group"] for row in tables["incident_groups"] if row["incident_id"] == incident["id"]]
+    assert groups == ["audit", "payments"]
+    assert [row["incident_id"] for row in tables["findings"]].count(incident["id"]) == 1

@@ -28,7 +28,7 @@ CONTRACT = {
     ),
     "pause": ("client_id", "member_id", "from", "to", "ms", "partitions", "kind"),
     "incident": (
-        *("id", "group", "cluster", "started_at", "ended_at", "ongoing", "severity", "summary", "root_causes"),
+        *("id", "scope", "group", "cluster", "started_at", "ended_at", "ongoing", "severity", "summary", "root_causes"),
         *("ruled_out", "would_decide", "followups", "generations", "impact"),
     ),
     "root_cause": ("cause", "confidence", "culprits", "narrative", "evidence", "advice", "known_bugs"),

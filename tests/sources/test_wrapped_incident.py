@@ -79,7 +79,7 @@ def findings(path: Path) -> Findings:
     generations = [
         (each.generation, each.started_at, each.completed_at, each.joined, each.left) for each in group.generations
     ]
-    return generations, [(incident.group, incident.root_causes[0].cause) for incident in report.incidents]
+    return generations, [(incident.group_name, incident.root_causes[0].cause) for incident in report.incidents]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.timeline.model import CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
-NAMES_TOLD = 6
+PARTITIONS_SHOWN = 6
 
 Place = tuple[str, str]
 
@@ -29,29 +29,22 @@ class Homes(Struct, frozen=True):
     """(cluster, broker) -> the groups it coordinated, and when."""
 
     def of_these(self, cluster: str, groups: Sequence[str]) -> str:
-        """Where these groups live, in a sentence."""
+        """Where these groups live, in words; empty where that is not known of all."""
         homes = [home for group in groups if (home := self.partitions.get((cluster, group))) is not None]
-        if len(homes) < len(groups):
+        if not homes or len(homes) < len(groups):
             return ""
         numbers = sorted({partition for partition, _ in homes})
         by_name = "" if all(is_logged for _, is_logged in homes) else ", by the hash of their names over 50 partitions"
-        shown = ", ".join(map(str, numbers[:NAMES_TOLD])) + (" …" if len(numbers) > NAMES_TOLD else "")
-        what = "partition" if len(numbers) == 1 else "partitions"
-        return f" They live in {what} {shown} of __consumer_offsets{by_name}."
+        shown = ", ".join(map(str, numbers[:PARTITIONS_SHOWN])) + (" …" if len(numbers) > PARTITIONS_SHOWN else "")
+        return f"{'partition' if len(numbers) == 1 else 'partitions'} {shown} of __consumer_offsets{by_name}"
 
-    def besides(self, cluster: str, broker: str, groups: Sequence[str], at: int) -> str:
-        """The other groups that hung on that broker then, in a sentence; empty where there is none."""
-        known = set(groups)
+    def coordinated_by(self, cluster: str, broker: str, at: int) -> list[str]:
+        """The groups that a broker coordinated then, or that live in the same partition as one of them."""
         coordinated = [group for group, term in self.terms.get((cluster, broker), ()) if _during(term, at)]
-        known_homes = (self.partitions.get((cluster, group)) for group in groups)
+        known_homes = (self.partitions.get((cluster, group)) for group in coordinated)
         homes = {home[0] for home in known_homes if home is not None}
         housed = [group for home in sorted(homes) for group in self.tenants[cluster, home]]
-        others = sorted({*coordinated, *housed} - known)
-        if not others:
-            return ""
-        rest = f" and {len(others) - NAMES_TOLD} more" if len(others) > NAMES_TOLD else ""
-        named = f"{', '.join(others[:NAMES_TOLD])}{rest}"
-        return f" {named} depended on it as well, but no line shows that they were affected."
+        return sorted({*coordinated, *housed})
 
 
 def homes_of(histories: Sequence[GroupOutline]) -> Homes:

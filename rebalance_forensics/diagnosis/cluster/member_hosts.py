@@ -18,6 +18,13 @@ class Whereabouts(Struct, frozen=True):
     hosts: dict[tuple[str, str, str], str]
     """(cluster, group, name) -> host."""
 
+    members: dict[tuple[str, str], frozenset[str]]
+    """(cluster, host) -> the groups that have a member there."""
+
+    def groups_on(self, cluster: str, host: str) -> frozenset[str]:
+        """The groups with a member on that host."""
+        return self.members.get((cluster, host), frozenset())
+
     def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
         """The hosts of a group's members with these names, each once."""
         found = (self.hosts.get((cluster, group, name)) for name in names)
@@ -28,12 +35,17 @@ def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
     """Index all members, once for all incidents."""
     hosts: dict[tuple[str, str, str], str] = {}
     of_cluster: dict[str, set[str]] = defaultdict(set)
+    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
     for history in histories:
         for identity in history.identities:
             host = (identity.host or "").rpartition("/")[2]
             if not host or host in LOOPBACK:
                 continue
             of_cluster[history.cluster].add(host)
+            groups[history.cluster, host].add(history.group)
             for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
                 hosts[history.cluster, history.group, name or ""] = host
-    return Whereabouts({key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1})
+    return Whereabouts(
+        {key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1},
+        {place: frozenset(names) for place, names in groups.items()},
+    )

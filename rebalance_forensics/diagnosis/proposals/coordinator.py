@@ -119,7 +119,8 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         else "warning",
         onset=chain[0].at,
         implies=facts,
-        narrative=f"{_capital(_named(names, shown))} {effect}{_GAVE_UP.get(fault, '')}.",
+        narrative=_not_served(chain, unharmed)
+        or f"{_capital(_named(names, shown))} {effect}{_GAVE_UP.get(fault, '')}.",
         advice=repair_broker(fault)
         if fault is not None
         else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
@@ -130,6 +131,15 @@ def _named(names: Sequence[str], shown: Sign) -> str:
     if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
         return "the broker that a member was sent to"
     return " then ".join(names)
+
+
+def _not_served(chain: list[CoordinatorMove], unharmed: str) -> str:
+    """What happened where the coordinator ran all the while; empty where it did not."""
+    serving = dict.fromkeys(move.served_by for move in chain if move.served_by is not None)
+    if not serving or any(move.served_by is None for move in chain):
+        return ""
+    out = " then ".join(dict.fromkeys(move.broker for move in chain))
+    return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
 
 
 def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -48,9 +49,6 @@ from rebalance_forensics.timeline.windows import (
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
 )
-
-NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
-"""What a client says of a connection that it could not make."""
 
 TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 """Requests that a coordinator answers at once."""

@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.pipeline.tables.columns import Cells, row_of
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, UNREAD
+from rebalance_forensics.pipeline.tables.schemas import (
+    FINDINGS,
+    GENERATIONS,
+    INCIDENT_GROUPS,
+    INCIDENTS,
+    PAUSES,
+    UNREAD,
+)
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
@@ -52,6 +59,23 @@ def unread_row(history: GroupHistory, span: UnreadSpan) -> Cells:
 def incident_row(incident: Incident) -> Cells:
     """One row of `incidents`."""
     return row_of(INCIDENTS.columns, incident, incident.root_causes[0], incident.impact)
+
+
+def incident_group_rows(incident: Incident) -> Iterator[Cells]:
+    """The rows of `incident_groups`, one for each group that it disturbed: the only one of a group's own incident."""
+    own = DisturbedGroup(
+        group=incident.group_name,
+        severity=incident.severity,
+        impact=incident.impact,
+        followups=incident.followups,
+        generations=incident.generations,
+        evidence=incident.root_causes[0].evidence,
+        summary=incident.summary,
+        parts=(incident.id,),
+    )
+    for group in incident.groups or (own,):
+        row_id, parts = hashed(incident.id, group.group), (incident, incident.root_causes[0], group, group.impact)
+        yield row_of(INCIDENT_GROUPS.columns, *parts, id=row_id, incident_id=incident.id)
 
 
 def finding_rows(incident: Incident) -> Iterator[Cells]:

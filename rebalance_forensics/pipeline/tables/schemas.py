@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rebalance_forensics.diagnosis.model import Blame, Impact, Incident, RootCause
+from rebalance_forensics.diagnosis.model import Blame, DisturbedGroup, Impact, Incident, RootCause
 from rebalance_forensics.pipeline.tables.columns import TIME, WORDS, Column, columns_of, own
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
@@ -133,7 +133,7 @@ UNREAD = Table(
         ),
         *columns_of(
             UnreadSpan,
-            incident_id=("incident", "`id` of the one row of `incidents` that counts it; null where none does"),
+            incident_id=("incident", "one of the `parts` of a row of `incident_groups`; null where none counts it"),
             partition="the partition, task or connector",
             started_at="when it became unread; where not `certain`, the best estimate",
             from_earliest="the earliest that this may have been; null where nothing bounds it but `started_at`",
@@ -145,16 +145,30 @@ UNREAD = Table(
         ),
     ),
 )
+_IMPACT = columns_of(
+    Impact,
+    unread_partition_ms="time without a reader, added up over partitions; null where unknown",
+    unread_at_least="whether more may have been unread than the logs show",
+    longest_unread_ms="time without a reader of the partition that had none for longest",
+    longest_unread_partition="that partition",
+    stopped_ms="time in which no partition of the group was read; null where unknown",
+    pause_ms="pauses added up over members; null where no client log shows them",
+    members="members it touched",
+    partitions="partitions it touched",
+    rebalances="rebalances it took",
+    by_member="where only coordinators tell: for how long nobody read what a member had, whatever partitions that were",
+)
 INCIDENTS = Table(
     name="incidents",
-    of="one incident: everything that follows from one first cause in one group",
+    of="one incident: everything that follows from one first cause, in one group or in several of a cluster",
     dated_by="`started_at`",
     order=("group", "started_at", "id"),
     columns=(
         *columns_of(
             Incident,
             id="the incident's id, the same in every run",
-            group="the group",
+            scope="group, or cluster for what disturbed several groups together",
+            group="the group; null for a cluster's incident, whose groups are in `incident_groups`",
             started_at="its beginning",
             ended_at="its end; null while it is ongoing",
             ongoing="whether the logs end before it does",
@@ -172,20 +186,7 @@ INCIDENTS = Table(
             followups="kinds of rebalances that followed",
             generations="the generations it touched",
         ),
-        *columns_of(
-            Impact,
-            unread_partition_ms="time without a reader, added up over partitions; null where unknown",
-            unread_at_least="whether more may have been unread than the logs show",
-            longest_unread_ms="time without a reader of the partition that had none for longest",
-            longest_unread_partition="that partition",
-            stopped_ms="time in which no partition of the group was read; null where unknown",
-            pause_ms="pauses added up over members; null where no client log shows them",
-            members="members it touched",
-            partitions="partitions it touched",
-            rebalances="rebalances it took",
-            by_member="where only coordinators tell: for how long nobody read what a member had, whatever partitions "
-            "that were",
-        ),
+        *_IMPACT,
         *columns_of(
             Incident,
             occurrences="how many times the same cause occurred",
@@ -195,6 +196,32 @@ INCIDENTS = Table(
                 "related(kind, groups, why, ids)",
                 "incidents of other groups on this date that have something in common with it",
             ),
+        ),
+    ),
+)
+INCIDENT_GROUPS = Table(
+    name="incident_groups",
+    of="one group that an incident disturbed, with what that cost it; one row for a group's own incident",
+    dated_by="the incident's `started_at`",
+    order=("group", "incident_id"),
+    columns=(
+        own("id", pa.string(), "hash of the incident's id and the group"),
+        own("incident_id", pa.string(), "`id` of `incidents`"),
+        *columns_of(Incident, scope="that of the incident", started_at="the incident's beginning"),
+        *columns_of(Blame, cause="the incident's most likely root cause"),
+        *columns_of(
+            DisturbedGroup,
+            group="the group",
+            severity="critical, warning or info for this group",
+            summary="what this group's own lines show",
+            followups="kinds of rebalances that followed",
+            generations="the generations it touched",
+        ),
+        *_IMPACT,
+        *columns_of(
+            DisturbedGroup,
+            parts="ids by which `unread` counts the group's spans in it",
+            evidence="the first lines that show it in this group",
         ),
     ),
 )
@@ -208,7 +235,7 @@ FINDINGS = Table(
         own("incident_id", pa.string(), "`id` of `incidents`"),
         *columns_of(
             Incident,
-            group="the group",
+            group="the group; null for a cluster's incident",
         ),
         own("rank", pa.int32(), "0 is the most likely"),
         *columns_of(
@@ -301,7 +328,7 @@ PENDING = Table(
     columns=EVENTS.columns,
 )
 
-MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, FINDINGS)
+MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, INCIDENT_GROUPS, FINDINGS)
 """What an investigation of a date writes, and can write again."""
 PUBLIC: Mapping[str, Table] = {table.name: table for table in (EVENTS, *MADE_OF_EVENTS, INPUTS, RUNS)}
 BY_NAME: Mapping[str, Table] = {**PUBLIC, PENDING.name: PENDING}

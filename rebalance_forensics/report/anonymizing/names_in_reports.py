@@ -17,7 +17,7 @@ PARTITION = re.compile(r"(.+)-\d+")
 def groups_of(report: Report) -> Iterator[Named]:
     """Yield every group with its kind: names of members and topics are made from its name."""
     yield from ((history.group, "group") for history in report.groups)
-    yield from ((incident.group, "group") for incident in report.incidents)
+    yield from ((group, "group") for incident in report.incidents for group in incident.group_names)
 
 
 def names_of(report: Report) -> Iterator[Named]:
@@ -27,7 +27,7 @@ def names_of(report: Report) -> Iterator[Named]:
         yield from _cluster(history.cluster)
         yield from _of_history(history)
     for incident in report.incidents:
-        yield incident.group, "group"
+        yield from ((group, "group") for group in incident.group_names)
         yield from _cluster(incident.cluster)
         for cause in incident.root_causes:
             for culprit in cause.culprits:

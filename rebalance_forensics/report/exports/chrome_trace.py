@@ -42,7 +42,8 @@ def export(report: Report) -> str:
     """Write one trace; open it in ui.perfetto.dev."""
     incidents: dict[tuple[str, str], list[Incident]] = defaultdict(list)
     for incident in report.incidents:
-        incidents[incident.cluster, incident.group].append(incident)
+        for group in incident.group_names:
+            incidents[incident.cluster, group].append(incident)
     events = [
         event
         for number, history in enumerate(filter(_has_times, report.groups), 1)

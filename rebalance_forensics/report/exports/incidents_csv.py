@@ -10,7 +10,7 @@ from rebalance_forensics.report.wording import ranges
 
 SUFFIX = ".incidents.csv"
 COLUMNS = Columns(
-    (Incident, "id, cluster, group, severity, started_at, ended_at, ongoing"),
+    (Incident, "id, cluster, group_name as group, severity, started_at, ended_at, ongoing"),
     (Blame, "cause, confidence, culprit_names as culprits"),
     (Impact, "unread_partition_ms, unread_at_least, longest_unread_ms, longest_unread_partition, stopped_ms"),
     (Impact, "pause_ms, members, partitions, rebalances"),

@@ -11,7 +11,7 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.urgency_order import faults
-from rebalance_forensics.report.wording import cluster_of, culprits, impact, place, since
+from rebalance_forensics.report.wording import cluster_of, culprits, group_of, impact, place, since
 from rebalance_forensics.timeline.model import Evidence
 
 SUFFIX = ".pagerduty.jsonl"
@@ -40,11 +40,11 @@ def _events(incident: Incident, link: str | None) -> Iterator[Document]:
 def _payload(incident: Incident) -> Document:
     cause = incident.root_causes[0]
     payload: Document = {
-        "summary": line_of(prose(f"{incident.group}: {incident.summary}"), SUMMARY)[:1024],
-        "source": line_of(cluster_of(incident) or incident.group, TEXT),
+        "summary": line_of(prose(f"{incident.group or group_of(incident)}: {incident.summary}"), SUMMARY)[:1024],
+        "source": line_of(cluster_of(incident) or incident.group or group_of(incident), TEXT),
         "severity": SEVERITIES[incident.severity],
         "timestamp": iso(incident.started_at),
-        "group": line_of(incident.group, TEXT),
+        "group": line_of(", ".join(incident.group_names), TEXT),
         "class": cause.cause,
         "custom_details": {
             "culprit": line_of(culprits(cause), TEXT),

@@ -38,9 +38,13 @@ def _row(at: EpochMs, what: str, message: str, history: GroupHistory | Incident)
         "timestamp": at * 1000,
         "timestamp_desc": what,
         "data_type": "kafka:group:rebalance",
-        "group": line_of(history.group, NAME_CHARACTERS),
+        "group": line_of(", ".join(_groups(history)), NAME_CHARACTERS),
         "cluster": line_of(history.cluster, NAME_CHARACTERS),
     }
+
+
+def _groups(subject: GroupHistory | Incident) -> tuple[str, ...]:
+    return subject.group_names if isinstance(subject, Incident) else (subject.group,)
 
 
 def _group(history: GroupHistory) -> Iterator[Document]:

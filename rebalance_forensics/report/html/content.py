@@ -119,7 +119,8 @@ def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> li
     """Tell of the groups with the most urgent incidents first, then of the others."""
     rank: dict[Key, int] = {}
     for number, incident in enumerate(headlines):
-        rank.setdefault((incident.cluster, incident.group), number)
+        for group in incident.group_names:
+            rank.setdefault((incident.cluster, group), number)
     groups = report.lazy_groups
     ranks = [rank.get((group.cluster, group.group), len(headlines)) for group in groups.outlines]
     ordered = groups.at(sorted(range(len(groups)), key=ranks.__getitem__)[:GROUPS])

@@ -51,7 +51,11 @@ def to_html(report: Report) -> str:
 
 def _title(report: Report, content: Content) -> str:
     worst = content.faults[0].incident if content.faults else None
-    return f"{worst.root_causes[0].cause} in {worst.group}" if worst else conclusion(report).title
+    return (
+        f"{worst.root_causes[0].cause} in {worst.group or wording.group_of(worst)}"
+        if worst
+        else conclusion(report).title
+    )
 
 
 def _policy(style: str, script: str) -> str:

@@ -42,7 +42,8 @@ class Scenes(Struct, frozen=True, kw_only=True):
         groups = report.lazy_groups
         numbers: dict[Key, list[int]] = {}
         for number, incident in enumerate(numbered.outlines):
-            numbers.setdefault((incident.cluster, incident.group), []).append(number)
+            for group in incident.group_names:
+                numbers.setdefault((incident.cluster, group), []).append(number)
         ends: dict[str, int] = {}
         for log in report.inputs:
             if log.last is not None:
@@ -58,7 +59,8 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     def of_incident(self, number: int, incident: Incident) -> Picture | None:
         """Draw an incident with some time before and after it."""
-        key = incident.cluster, incident.group
+        # A cluster's incident is drawn with the group that it disturbed most.
+        key = incident.cluster, incident.group_names[0]
         return self._drawn(f"picture-{number}", key, incident) if key in self.places else None
 
     def of_group(self, number: int, history: GroupHistory) -> Picture | None:

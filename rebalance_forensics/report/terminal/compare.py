@@ -75,7 +75,7 @@ def incident_facts(incident: Incident) -> Facts:
     """Tell an incident as short facts that can be set beside another's."""
     cause = incident.root_causes[0]
     return {
-        "group": incident.group,
+        "group": some(incident.group_names),
         "severity": incident.severity,
         "cause": cause.cause,
         "confidence": share(cause.confidence),
@@ -156,7 +156,7 @@ def _incidents_of(report: Report, history: GroupHistory) -> Facts:
     found = [
         incident
         for incident in report.incidents
-        if (incident.cluster, incident.group) == (history.cluster, history.group)
+        if incident.cluster == history.cluster and history.group in incident.group_names
     ]
     return {
         "incidents": some([f"{incident.root_causes[0].cause} ({incident.severity})" for incident in found]) or "none"

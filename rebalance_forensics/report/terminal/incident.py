@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Headline, Incident, RootCause
 from rebalance_forensics.report.differential import chance, exclusions, likelihoods, ruled_out
 from rebalance_forensics.report.incident_facts import ALSO_KNOWN, MEMBERS, facts, fixed, steps_of
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, text_block
+from rebalance_forensics.report.terminal.rich_blocks import columns, heading, indented, labelled, listed, text_block
 from rebalance_forensics.report.terminal.signs import signs_of
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.urgency_order import UNEXPLAINED
@@ -25,7 +25,10 @@ from rebalance_forensics.report.wording import (
     since,
     some,
     step,
+    stopped,
     sureness,
+    thousands,
+    unread_figure,
 )
 from rebalance_forensics.timeline.evidence import shortened, without_middle
 from rebalance_forensics.timeline.model import Evidence
@@ -33,6 +36,7 @@ from rebalance_forensics.timeline.model import Evidence
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
 RULED_OUT_SHOWN = 3
+GROUPS_SHOWN = 12
 LINE_CHARACTERS = 320
 WHOLE_LINE_CHARACTERS = 3_500
 SUMMARY_CHARACTERS = 600
@@ -67,6 +71,7 @@ def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield from verdict(incident)
     yield text_block("")
     yield labelled(_facts(incident))
+    yield from _groups(incident, verbosity)
     first, *rivals = incident.root_causes
     yield from _cause(incident, first, verbosity)
     for rival in rivals:
@@ -96,6 +101,28 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
         else:
             yield "" if label == last else label, value
         last = label
+
+
+def _groups(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
+    """The groups of a cluster's incident, the worst first."""
+    if not incident.groups:
+        return
+    yield heading("Groups")
+    shown = incident.groups if verbosity > 0 else incident.groups[:GROUPS_SHOWN]
+    rows = [
+        (
+            group.group,
+            group.severity,
+            unread_figure(group.impact),
+            stopped(group.impact),
+            thousands(group.impact.rebalances),
+        )
+        for group in shown
+    ]
+    yield columns(("group", "severity", "unread", "stopped", "rebalances"), rows)
+    left_out = len(incident.groups) - len(shown)
+    if left_out:
+        yield indented(text_block(f"and {count(left_out, 'more group')}; --verbose shows them all", "dim"))
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:

@@ -82,7 +82,7 @@ def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[Renderab
     """The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything."""
     groups = report.lazy_groups
     places = {(group.cluster, group.group): place for place, group in enumerate(groups.outlines)}
-    troubled = dict.fromkeys((incident.cluster, incident.group) for incident in found.outlines)
+    troubled = dict.fromkeys((incident.cluster, name) for incident in found.outlines for name in incident.group_names)
     shown = [places[key] for key in troubled if key in places][: None if verbosity > 0 else 1]
     for history in groups.at(shown):
         yield from pattern_in_full(history, of=history.group) if verbosity > 0 else pattern_in_brief(history)
@@ -143,9 +143,8 @@ def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
 def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
     kinds: dict[tuple[str, str, str], list[Headline]] = defaultdict(list)
     for incident in incidents:
-        kinds[incident.severity, incident.root_causes[0].cause, incident.summary.replace(incident.group, "")].append(
-            incident
-        )
+        read = incident.summary.replace(incident.group or "", "")
+        kinds[incident.severity, incident.root_causes[0].cause, read].append(incident)
     return list(kinds.values())
 
 
@@ -178,7 +177,7 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
     first: dict[str, Headline] = {}
     for incident in incidents:
         cause = incident.root_causes[0].cause
-        groups[cause][incident.group] += 1
+        groups[cause].update(incident.group_names)
         first.setdefault(cause, incident)
     for cause, counter in sorted(groups.items()):
         who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])

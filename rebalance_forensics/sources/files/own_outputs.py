@@ -22,7 +22,7 @@ _BEGINNINGS = re.compile(
     re.VERBOSE,
 )
 _PARQUET = b"PAR1"
-_TABLES = frozenset({"events", "generations", "pauses", "incidents", "findings", "unread"})
+_TABLES = frozenset({"events", "generations", "pauses", "incidents", "incident_groups", "findings", "unread"})
 
 
 def is_own_output(name: str, head: bytes) -> bool:

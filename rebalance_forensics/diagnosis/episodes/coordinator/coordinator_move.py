@@ -25,13 +25,15 @@ UNNAMED = "another broker"
 
 
 class CoordinatorMove(Struct, frozen=True):
-    """The broker that lost the group, and the lines that show it."""
+    """The broker that lost the group, or kept its coordinator from serving it, and the lines that show it."""
 
     at: int
     broker: str
     events: tuple[Event, ...]
     shown_by: ShownBy
     until: int
+    served_by: str | None = None
+    """The coordinator that ran on and could not serve the group while `broker` was out."""
 
 
 def affected_broker(event: Event) -> int | None:

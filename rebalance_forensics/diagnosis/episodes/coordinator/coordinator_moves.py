@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import behind_a_living_coordinator
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import (
     UNNAMED,
     CoordinatorMove,
@@ -363,7 +364,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or not (_of_a_member(timeline, run) or _disconnected(run) or _stopped_at(timeline, run))
         ):
             continue
-        yield _of_run(run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
+        yield _of_run(timeline, run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
@@ -373,9 +374,16 @@ def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
-def _of_run(run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0) -> CoordinatorMove:
+def _of_run(
+    timeline: Timeline, run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0
+) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
-    return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
+    behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by != "another" else []
+    moved = any(isinstance(e, CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
+    if moved or not behind:
+        return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
+    lines = (*[line for line in behind[0].lines if time_of(line) <= last], *run)[:_MOST_LINES]
+    return CoordinatorMove(first, behind[0].broker, lines, shown_by, until=last, served_by=broker)
 
 
 def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -390,7 +398,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
         named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
-            yield _of_run(run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
+            yield _of_run(timeline, run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
 
 
 def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -414,7 +422,7 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
         return
     found = timeline.own.of_type(CoordinatorFound).between(timeline.first, time_of(refused[-1]))
     broker = next((f"broker-{e.coordinator}" for e in reversed(found) if e.coordinator is not None), UNNAMED)
-    yield _of_run(refused, broker, "refusals")
+    yield _of_run(timeline, refused, broker, "refusals")
 
 
 def _by_address(run: Sequence[Event]) -> str | None:
@@ -431,7 +439,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     for run in runs(lost, time_of, PROCESS_START_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
         if broker is not None and _of_a_member(timeline, run):
-            yield _of_run(run, f"broker-{broker}", "another", until=_found_again(timeline, run))
+            yield _of_run(timeline, run, f"broker-{broker}", "another", until=_found_again(timeline, run))
 
 
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:

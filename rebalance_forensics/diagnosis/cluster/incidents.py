@@ -1,0 +1,317 @@
+"""The incidents of a cluster: one for what several groups suffered from together, made of theirs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.case import CaseOutline
+from rebalance_forensics.diagnosis.cluster.blows import Blow, Part, blows
+from rebalance_forensics.diagnosis.cluster.sentences import group_sentence, narrative_of, overruled_because, summary_of
+from rebalance_forensics.diagnosis.model import (
+    Advice,
+    ChainLink,
+    DisturbedGroup,
+    Impact,
+    Incident,
+    KnownBug,
+    RootCause,
+    RuledOut,
+    Severity,
+    SignRow,
+    WouldDecide,
+)
+from rebalance_forensics.records import is_timed
+from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
+
+MOST_LINES = 20
+LINES_OF_A_GROUP = 3
+LONGEST_CHAIN = 40
+_RANK: Mapping[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
+
+Whole = Callable[[int, int], Incident]
+"""The whole incident of a case by its number."""
+
+
+class ClusterIncidents(Struct, frozen=True):
+    """The incidents of clusters, and which of them each group's own incident became a part of."""
+
+    incidents: tuple[Incident, ...] = ()
+    whole_of: Mapping[str, str] = {}
+    """The id of a group's incident -> that of the cluster's."""
+    triggers: Mapping[tuple[str, str, int], str] = {}
+    """(cluster, group, generation) -> the cause of the cluster's incident that began it."""
+
+    def own(self, incidents: Iterable[Incident]) -> tuple[Incident, ...]:
+        """A case's incidents without those that became a part of a cluster's."""
+        return tuple(incident for incident in incidents if incident.id not in self.whole_of)
+
+    def in_history(self, history: GroupHistory) -> GroupHistory:
+        """A history whose unread spans and generations point to the cluster's incident."""
+        if not self.whole_of:
+            return history
+        place = (history.cluster, history.group)
+        return replace(
+            history,
+            unread=tuple(
+                [
+                    replace(span, incident=whole) if (whole := self.whole_of.get(span.incident or "")) else span
+                    for span in history.unread
+                ]
+            ),
+            generations=tuple(
+                [
+                    replace(generation, trigger=cause)
+                    if (cause := self.triggers.get((*place, generation.generation)))
+                    and generation.trigger not in (None, generation.followup)
+                    else generation
+                    for generation in history.generations
+                ]
+            ),
+        )
+
+
+def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterIncidents:
+    """One incident for each thing that disturbed several groups; `whole` fetches the incidents that become a part."""
+    # Lines without times of two groups have no order among each other: nothing shows that they fell together.
+    parts = [
+        Part(headline, case, number)
+        for case, outline in enumerate(cases)
+        for number, headline in enumerate(outline.incidents)
+        if is_timed(headline.started_at)
+    ]
+    histories = [case.history for case in cases]
+    incidents: list[Incident] = []
+    whole_of: dict[str, str] = {}
+    triggers: dict[tuple[str, str, int], str] = {}
+    for blow in blows(histories, parts):
+        own = [whole(part.case, part.number) for part in blow.parts]
+        incident = _incident(blow, own, histories)
+        incidents.append(incident)
+        for of_group in own:
+            whole_of[of_group.id] = incident.id
+            if of_group.root_causes[0].cause != blow.cause:
+                place = (of_group.cluster, of_group.group or "")
+                triggers |= {(*place, number): blow.cause for number in of_group.generations}
+    return ClusterIncidents(tuple(incidents), whole_of, triggers)
+
+
+def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline]) -> Incident:
+    groups = _disturbed(own)
+    ongoing = any(incident.ongoing for incident in own)
+    ends = [incident.ended_at for incident in own if incident.ended_at is not None]
+    verdict = _root_cause(blow, own, groups, histories)
+    severity = _severity(blow, groups)
+    return Incident(
+        id=_id(blow, verdict),
+        scope="cluster",
+        group=None,
+        groups=groups,
+        cluster=own[0].cluster,
+        started_at=min(incident.started_at for incident in own),
+        ended_at=None if ongoing else max(ends, default=own[-1].started_at),
+        ongoing=ongoing,
+        severity=severity,
+        summary=summary_of(blow, groups),
+        root_causes=(verdict,),
+        ruled_out=_ruled_out(blow, own),
+        would_decide=_would_decide(own),
+        signs=_signs(blow, own),
+        followups=tuple(sorted({name for incident in own for name in incident.followups})),
+        impact=summed([group.impact for group in groups], of_groups=True),
+        occurrences=_occurrences(own),
+    )
+
+
+def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
+    """The groups, the worst first; a group that was disturbed again and again once."""
+    by_group: dict[str, list[Incident]] = defaultdict(list)
+    for incident in own:
+        by_group[incident.group or ""].append(incident)
+    rows = [
+        DisturbedGroup(
+            group=group,
+            severity=min((i.severity for i in incidents), key=_RANK.__getitem__),
+            impact=summed([i.impact for i in incidents]),
+            followups=tuple(sorted({name for i in incidents for name in i.followups})),
+            generations=tuple(sorted({number for i in incidents for number in i.generations})),
+            evidence=_interleaved([i.root_causes[0].evidence for i in incidents])[:LINES_OF_A_GROUP],
+            summary=group_sentence(incidents),
+            parts=tuple([i.id for i in incidents]),
+        )
+        for group, incidents in by_group.items()
+    ]
+    return tuple(sorted(rows, key=_worst_first))
+
+
+def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str]:
+    cost = row.impact
+    return (
+        _RANK[row.severity],
+        -(cost.unread_partition_ms or 0),
+        -(cost.stopped_ms or 0),
+        -cost.rebalances,
+        row.group,
+    )
+
+
+def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
+    """What several incidents cost together: of one group, or one of each of several groups.
+
+    Nothing is known of the whole where nothing is known of any; where something is unknown of one, it is at least that.
+    """
+    if len(impacts) == 1 and not of_groups:
+        return impacts[0]
+
+    def total(values: Iterable[int | None]) -> int | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    def concerned(values: Iterable[int | None]) -> int | None:
+        # The members that a group loses again and again are the same; those of several groups are others.
+        known = [value for value in values if value is not None]
+        return None if not known else sum(known) if of_groups else max(known)
+
+    unread = [(i.longest_unread_ms or 0, n) for n, i in enumerate(impacts) if i.longest_unread_ms is not None]
+    longest, place = max(unread, key=lambda pair: (pair[0], -pair[1]), default=(None, 0))
+    partition = impacts[place].longest_unread_partition if unread else None
+    stops = [i.stopped_ms for i in impacts if i.stopped_ms is not None]
+    unknown = any(i.unread_partition_ms is None for i in impacts)
+    cost = total(i.unread_partition_ms for i in impacts)
+    return Impact(
+        unread_partition_ms=cost,
+        unread_partitions=total(i.unread_partitions for i in impacts),
+        known_partitions=None if unknown or not of_groups else total(i.known_partitions for i in impacts),
+        unread_at_least=None if cost is None else unknown or any(i.unread_at_least for i in impacts),
+        longest_unread_ms=longest,
+        longest_unread_partition=partition,
+        # Of one group the stops follow each other; several groups stop at the same time.
+        stopped_ms=(max(stops) if of_groups else sum(stops)) if stops else None,
+        pause_ms=total(i.pause_ms for i in impacts),
+        members=concerned(i.members for i in impacts),
+        partitions=concerned(i.partitions for i in impacts),
+        rebalances=sum(i.rebalances for i in impacts),
+        of_connect=all(i.of_connect for i in impacts),
+    )
+
+
+def _severity(blow: Blow, groups: Sequence[DisturbedGroup]) -> Severity:
+    """The worst of its groups; brokers that were restarted in turn and cost no group any work were planned."""
+    in_turn = len({outage.broker for outage in blow.outages}) > 1 and all(o.how == "shut-down" for o in blow.outages)
+    unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
+    if blow.kind == "broker" and in_turn and unharmed:
+        return "info"
+    return min((group.severity for group in groups), key=_RANK.__getitem__)
+
+
+def _root_cause(
+    blow: Blow, own: Sequence[Incident], groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]
+) -> RootCause:
+    causes = [cause for incident in own for cause in incident.root_causes if cause.cause == blow.cause]
+    lines = [_lines_of(blow.outages), *[cause.evidence for cause in causes]]
+    evidence = _interleaved(lines)
+    return RootCause(
+        cause=blow.cause,
+        confidence=max(cause.confidence for cause in causes),
+        culprits=blow.culprits,
+        narrative=narrative_of(blow, groups, histories),
+        evidence=evidence[:MOST_LINES],
+        evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
+        occurrences=_occurrences(own),
+        advice=_advice(causes),
+        known_bugs=_bugs(causes),
+        chain=_chain(blow, causes),
+    )
+
+
+def _occurrences(own: Sequence[Incident]) -> int:
+    """How often the group that it struck most often was struck."""
+    by_group: dict[str | None, int] = defaultdict(int)
+    for incident in own:
+        by_group[incident.group] += incident.occurrences
+    return max(by_group.values()) if len(own) > len(by_group) else 1
+
+
+def _lines_of(outages: Iterable[BrokerOutage]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(line for outage in outages for line in outage.evidence))
+
+
+def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """The best line of each first, then the second best, and so on; each line once."""
+    ranks = zip_longest(*proofs)
+    return tuple(dict.fromkeys(line for rank in ranks for line in rank if line is not None))
+
+
+def _advice(causes: Sequence[RootCause]) -> tuple[Advice, ...]:
+    """That of the surest: every group has the same from one broker."""
+    return max(causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
+
+
+def _bugs(causes: Sequence[RootCause]) -> tuple[KnownBug, ...]:
+    return tuple({bug.jira: bug for cause in causes for bug in cause.known_bugs}.values())
+
+
+def _chain(blow: Blow, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:
+    links = [
+        ChainLink(at=line.timestamp, what=f"{outage.broker}: {line.text[:120]}", evidence=line)
+        for outage in blow.outages
+        for line in outage.evidence[:2]
+    ]
+    of_groups = [link for cause in causes for link in cause.chain[:3]]
+    known = {link.evidence for link in links}
+    links += [link for link in of_groups if link.evidence not in known]
+    ordered = sorted(dict.fromkeys(links), key=lambda link: (link.at or 0, link.what))
+    return tuple(ordered[:LONGEST_CHAIN])
+
+
+def _ruled_out(blow: Blow, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
+    """What its groups' lines contradict throughout, and what the lines of one suggest and those of others rule out."""
+    suggested = {incident.root_causes[0].cause: incident for incident in reversed(own)}
+    found = [
+        RuledOut(
+            cause=cause,
+            why=overruled_because(blow, incident),
+            sign="other-groups-at-that-time",
+            evidence=_interleaved([o.root_causes[0].evidence for o in own if o.group != incident.group])[
+                :LINES_OF_A_GROUP
+            ],
+        )
+        for cause, incident in sorted(suggested.items())
+        if cause != blow.cause
+    ]
+    named = {row.cause for row in found} | {blow.cause}
+    common = set.intersection(*({row.cause for row in incident.ruled_out} for incident in own))
+    found += [row for row in own[0].ruled_out if row.cause in common - named]
+    return tuple(sorted(found, key=lambda row: row.cause))
+
+
+def _would_decide(own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
+    """What a log would still tell, where no group's lines are sure."""
+    if any(incident.root_causes[0].confidence >= 0.9 for incident in own):
+        return ()
+    return tuple(dict.fromkeys(wanted for incident in own[:3] for wanted in incident.would_decide))[:4]
+
+
+def _signs(blow: Blow, own: Sequence[Incident]) -> tuple[SignRow, ...]:
+    """Those of the group whose lines show it best, and what only the groups together show."""
+    best = max(own, key=lambda i: (i.root_causes[0].cause == blow.cause, i.root_causes[0].confidence, -i.started_at))
+    together = SignRow(
+        sign="several-groups-at-once",
+        says=f"{len({incident.group for incident in own})} groups were disturbed at that time",
+        answer="present",
+        weighs=((blow.cause, 4),),
+        evidence=_interleaved([i.root_causes[0].evidence[:1] for i in own])[:LINES_OF_A_GROUP],
+    )
+    return (together, *best.signs)
+
+
+def _id(blow: Blow, verdict: RootCause) -> str:
+    first = verdict.evidence[0]
+    name = first.path.rsplit("/", 1)[-1]
+    parts = (blow.parts[0].headline.cluster, "cluster", blow.kind, blow.culprits[0].name if blow.culprits else "", name)
+    return hashlib.sha256("\x00".join((*parts, first.text)).encode()).hexdigest()[:16]

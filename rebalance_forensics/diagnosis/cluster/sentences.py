@@ -1,0 +1,133 @@
+"""What is said of an incident of a cluster: what happened, to how many groups, and what that cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.cluster.blows import Blow
+from rebalance_forensics.diagnosis.cluster.coordinator_groups import homes_of
+from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline
+
+NAMES_SHOWN = 6
+_DID = {
+    "shut-down": "was shut down",
+    "failed": "gave up after a fatal error",
+    "lost": "went down",
+    "froze": "stood still",
+    "unreachable": "was out of reach",
+}
+
+
+def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
+    """What happened and what it did, in two sentences."""
+    return f"{_what(blow)}; {_whom(groups)}. {_cost(groups)}"
+
+
+def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
+    """The same with the groups by name, and what speaks for one cause behind all of them."""
+    said = f"{_what(blow)}; {_whom(groups)}: {some([group.group for group in groups])}."
+    return " ".join(filter(None, (said, *_across(blow, groups, histories))))
+
+
+def group_sentence(incidents: Sequence[Incident]) -> str:
+    """What one group's own lines show."""
+    return incidents[0].summary if len(incidents) == 1 else f"{incidents[0].summary} ({len(incidents)} times)"
+
+
+def overruled_because(blow: Blow, incident: Incident) -> str:
+    """Why what one group's lines suggest is not what happened."""
+    others = len({part.group for part in blow.parts}) - 1
+    return (
+        f"{others} other {'group was' if others == 1 else 'groups were'} disturbed at the same time: {_what(blow)}; the"
+        f" lines of {incident.group} alone do not show it"
+    )
+
+
+def some(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - most
+    return f"{', '.join(names[:most])} and {rest} more" if rest > 0 else ", ".join(names)
+
+
+def _what(blow: Blow) -> str:
+    names = [culprit.name for culprit in blow.culprits]
+    if blow.kind == "broker":
+        return _brokers(names, blow)
+    if blow.kind == "host":
+        verb = {"process-crash": "died", "network-partition": "lost its connection to the brokers"}.get(
+            blow.cause, "stood still"
+        )
+        return f"Host {names[0]} {verb}: its members of several groups fell silent together"
+    if blow.kind == "deployment":
+        return "A deployment restarted the members of several groups one after another"
+    if blow.kind == "topic":
+        return f"{'Topics' if len(names) > 1 else 'Topic'} {some(names)} changed"
+    return "Members of several groups were refused: their credentials or permissions are no longer valid"
+
+
+def _brokers(names: Sequence[str], blow: Blow) -> str:
+    if not names:
+        return "The coordinator changed"
+    by_name: dict[str, list[BrokerOutage]] = {name: [o for o in blow.outages if o.broker == name] for name in names}
+    if len(names) > 1:
+        in_turn = all(o.how == "shut-down" for o in blow.outages) and all(by_name.values())
+        return f"{', '.join(names[:-1])} and {names[-1]} {'were restarted in turn' if in_turn else 'were out'}"
+    outages = by_name[names[0]]
+    if not outages:
+        if blow.cause == "offsets-topic-unavailable":
+            return f"__consumer_offsets could not be written because of {names[0]}"
+        return f"{names[0]} stopped coordinating its groups"
+    times = f" {len(outages)} times" if len(outages) > 1 else ""
+    return f"{names[0]} {_DID[outages[0].how]}{times}"
+
+
+def _whom(groups: Sequence[DisturbedGroup]) -> str:
+    return f"{len(groups)} groups were disturbed"
+
+
+def _cost(groups: Sequence[DisturbedGroup]) -> str:
+    rebalanced = sum(group.impact.rebalances > 0 for group in groups)
+    unread = [group.impact for group in groups if group.impact.unread_partition_ms]
+    longest = max((impact.longest_unread_ms or 0 for impact in unread), default=0)
+    stopped = sum(bool(group.impact.stopped_ms) for group in groups)
+    said = [_counted(rebalanced, "rebalanced") if rebalanced else "none rebalanced"]
+    if unread:
+        said.append(f"{_counted(len(unread), 'left partitions unread')} for up to {seconds(longest)}")
+    if stopped:
+        said.append(_counted(stopped, "stopped reading altogether"))
+    text = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _counted(number: int, did: str) -> str:
+    return f"{number} {did}"
+
+
+def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
+    """What the groups show together and none of them alone."""
+    if blow.kind != "broker" or not blow.culprits:
+        return []
+    cluster = blow.parts[0].headline.cluster
+    homes = homes_of(histories)
+    names = [group.group for group in groups]
+    said = []
+    for culprit in blow.culprits[:3]:
+        coordinated = homes.coordinated_by(cluster, culprit.name, blow.parts[0].begin)
+        struck = [name for name in names if name in coordinated]
+        if struck:
+            where = homes.of_these(cluster, struck)
+            said.append(
+                f"{culprit.name} coordinated {len(struck)} of them{f' ({where})' if where else ''}"
+                f"{_spared(coordinated, names)}."
+            )
+    outages = [outage for outage in blow.outages if outage.evidence]
+    if any("fenc" in line.text.lower() for outage in outages for line in outage.evidence):
+        said.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
+    return said
+
+
+def _spared(coordinated: Sequence[str], disturbed: Sequence[str]) -> str:
+    spared = [name for name in coordinated if name not in disturbed]
+    return f"; {some(spared)} depended on it as well, and no line shows a disturbance" if spared else ""

@@ -1,0 +1,205 @@
+"""Brokers that were down or stood still: by their own lines, the controller's, and those of clients."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, affected_broker
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.model import BrokerOutage
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
+
+NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
+"""What a client says of a connection that it could not make."""
+_MOST_LINES = 4
+
+How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
+
+
+class Downtime(Struct, frozen=True, kw_only=True):
+    """A stretch of time in which a broker was down, stood still or was out of reach, and the lines that show it."""
+
+    broker: str
+    started_at: int
+    ended_at: int | None
+    how: How
+    lines: tuple[Event, ...]
+
+    def begins_by(self, at: int) -> bool:
+        """True if the broker may have been out by then: a controller fences it a session after its last heartbeat."""
+        unseen = AT_ONCE_MS if self.how in ("lost", "froze") else TICK_MS  # broker.session.timeout.ms, 9 s by default
+        return self.started_at <= at + unseen
+
+    def outlined(self) -> BrokerOutage:
+        """As the group's outline has it."""
+        return BrokerOutage(
+            broker=self.broker,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            how=self.how,
+            evidence=tuple(map(evidence_of, self.lines)),
+        )
+
+
+class _Sighting(Struct, frozen=True):
+    """A line that shows a broker down, or back."""
+
+    at: int
+    broker: int
+    is_back: bool
+    event: Event
+
+
+def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
+    """Every outage of a broker that these logs show, oldest first.
+
+    A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
+    heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
+    """
+    return timeline.cached(_broker_outages)
+
+
+def outages_of(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
+    """Those of one broker that fall into a span, its last lines before it included."""
+    return [o for o in _touching(timeline, begin, end) if o.broker == broker]
+
+
+def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
+    """The outages of other brokers that kept a running coordinator from serving its groups, the nearest first.
+
+    Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must have (acks=all):
+    while a replica is down and still counted as in sync, the coordinator answers COORDINATOR_NOT_AVAILABLE once the
+    write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain.
+    """
+    if broker == UNNAMED or outages_of(timeline, broker, begin, end):
+        return []
+    return sorted(_touching(timeline, begin, end), key=lambda outage: abs(outage.started_at - begin))
+
+
+def _touching(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
+    return [
+        outage
+        for outage in broker_outages(timeline)
+        if outage.begins_by(end) and (outage.ended_at is None or outage.ended_at >= begin - HEARTBEAT_MS)
+    ]
+
+
+def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
+    by_broker: dict[int, list[_Sighting]] = defaultdict(list)
+    for sighting in (*_stops_and_starts(timeline), *_missed_by_clients(timeline)):
+        by_broker[sighting.broker].append(sighting)
+    found = [
+        _outage(timeline, broker, run)
+        for broker, sightings in by_broker.items()
+        for run in _one_outage_each(sorted(sightings, key=lambda s: s.at))
+    ]
+    return tuple(sorted(found, key=lambda outage: (outage.started_at, outage.broker)))
+
+
+def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
+    for event in timeline.of(BrokerStopped, BrokerStarted):
+        assert isinstance(event, BrokerStopped | BrokerStarted)
+        is_back = isinstance(event, BrokerStarted)
+        named = affected_broker(event)
+        for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
+            if event.at is not None:
+                yield _Sighting(event.at, broker, is_back, event)
+
+
+def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
+    """A broker that most members could not connect to, while they reached the others."""
+    failed: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    for event in timeline.own.of_type(NodeDisconnected):
+        if event.cause in NOT_CONNECTED and event.at is not None and (broker := broker_of(event)) is not None:
+            failed[broker].append(event)
+    heard = sum(member.has_log for member in timeline.members())
+    for broker, events in failed.items():
+        others = [event for other, lines in failed.items() if other != broker for event in lines]
+        for run in runs(events, time_of, REQUEST_TIMEOUT_MS):
+            begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
+            # A member that reaches no broker at all is cut off itself.
+            cut_off = {timeline.participants.of_speaker(e) for e in others if begin <= time_of(e) <= end}
+            missing = {timeline.participants.of_speaker(e) for e in run} - cut_off - {None}
+            if len(missing) > 1 and 2 * len(missing) > heard and time_of(run[-1]) - time_of(run[0]) > HEARTBEAT_MS:
+                yield from (_Sighting(time_of(event), broker, is_back=False, event=event) for event in run)
+
+
+def _one_outage_each(sightings: Iterable[_Sighting]) -> Iterator[list[_Sighting]]:
+    """From the first line that shows the broker down to the last that shows it back."""
+    run: list[_Sighting] = []
+    for sighting in sightings:
+        if run and sighting.at - run[-1].at > ONE_REBALANCE_MS and not (run[-1].is_back < sighting.is_back):
+            yield run
+            run = []
+        if run and run[-1].is_back and not sighting.is_back:
+            yield run
+            run = []
+        if run or not sighting.is_back:
+            run.append(sighting)
+    if run:
+        yield run
+
+
+def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downtime:
+    down = [sighting for sighting in run if not sighting.is_back]
+    back = [sighting.at for sighting in run if sighting.is_back]
+    last = down[-1].at
+    logs_again = _logs_again(timeline, broker, last)
+    how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=logs_again is not None)
+    ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
+    # What the controller and the broker itself log tells more than what clients missed.
+    telling = sorted(down, key=lambda s: (isinstance(s.event, NodeDisconnected), s.at))
+    lines = [s.event for s in (*telling[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
+    return Downtime(
+        broker=f"broker-{broker}",
+        started_at=down[0].at,
+        ended_at=ended,
+        how=how,
+        lines=tuple(dict.fromkeys(lines)),
+    )
+
+
+def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
+    phases = {event.phase for event in down if isinstance(event, BrokerStopped)}
+    if "failed" in phases:
+        return "failed"
+    if "stopping" in phases:
+        return "shut-down"
+    if not phases:
+        return "unreachable"
+    return "froze" if logs_again and not restarted else "lost"
+
+
+def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
+    # The controller also grants a broker that stood still its request to be unfenced.
+    back = (s.event for s in run if isinstance(s.event, BrokerStarted))
+    return any(event.phase == "starting" or event.speaker.broker == broker for event in back)
+
+
+def _logs_again(timeline: Timeline, broker: int, after: int) -> int | None:
+    """When the broker's own log goes on."""
+    return next((time_of(e) for e in _lines_of(timeline, broker) if time_of(e) > after + TICK_MS), None)
+
+
+def _lines_of(timeline: Timeline, broker: int) -> Iterator[Event]:
+    written = timeline.cached(_lines_by_broker)
+    return iter(written.get(broker, ()))
+
+
+def _lines_by_broker(timeline: Timeline) -> dict[int, list[Event]]:
+    found: dict[int, list[Event]] = defaultdict(list)
+    for event in timeline.events:
+        if event.speaker.role == "broker" and event.speaker.broker is not None and event.at is not None:
+            found[event.speaker.broker].append(event)
+    return found

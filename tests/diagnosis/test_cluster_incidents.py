@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster, relations_among
+from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
+from rebalance_forensics.diagnosis.model import Incident
+from tests.diagnosis.closings import closes, comes
+from tests.story import Story
+
+LOST = (
+    "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
+    "unavailable. isDisconnected: true. Rediscovery will be attempted."
+)
+FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
+
+
+def losing_its_coordinator(group: str, at: str = "01:10:00.000") -> GroupCase:
+    """Both members of a group lose broker-2 and find broker-3."""
+    members = (f"{group}-1", f"{group}-2")
+    story = Story(group=group).formed(*members)
+    for client in members:
+        story.client(client, at, LOST).client(client, "01:30:00.000", FOUND)
+    return story.case()
+
+
+def losing(group: str, client: str, at: str) -> GroupCase:
+    """One of three members, whose log stands in the directory of its name, sends no heartbeat any more."""
+    stay = [f"{group}-1", f"{group}-2"]
+    story = Story(group=group).formed(*stay, client)
+    member = story.id_of(client)
+    story.broker(at, story.words.failed(member))
+    return story.rebalanced(at, f"removing member {member} on heartbeat expiration", stay).case()
+
+
+def deployed(group: str, hour: int) -> GroupCase:
+    """Its members are restarted one after another."""
+    names = [f"{group}-{n}" for n in (1, 2, 3)]
+    story = Story(group=group).formed(*names)
+    for minute, client in enumerate(names, 10):
+        stay = [c for c in names if c != client]
+        closes(story, client, f"{hour:02}:{minute}:00.000", stay)
+        comes(story, client, f"{hour:02}:{minute}:08.000", [*stay, client])
+    return story.case()
+
+
+def told(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
+    """The incidents of the cluster, and those that its groups keep for themselves; no start-ups."""
+    found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
+    relations = relations_among(cases, found)
+    own = [incident for case in cases for incident in in_cluster(case, found, relations).incidents]
+    return [*found.incidents], [one for one in own if one.root_causes[0].cause not in {"startup", "shutdown"}]
+
+
+def test_groups_that_lose_the_same_coordinator_within_seconds_are_one_incident_of_that_broker() -> None:
+    (one,), own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:10:04.000"))
+    assert (own, one.scope, one.group, one.group_names) == ([], "cluster", None, ("audit", "payments"))
+    verdict = one.root_causes[0]
+    assert (verdict.cause, [culprit.name for culprit in verdict.culprits]) == ("coordinator-failover", ["broker-2"])
+    assert "2 groups were disturbed" in one.summary
+    assert all(group.evidence for group in one.groups)
+
+
+def test_the_same_incident_has_the_same_id_whatever_the_order_of_the_groups() -> None:
+    first, second = losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:10:04.000")
+    assert told(first, second)[0] == told(second, first)[0]
+
+
+def living_in(partition: int | None) -> str:
+    """What is said of two groups of which lines tell this partition, or none."""
+    cases = (losing_its_coordinator("audit"), losing_its_coordinator("payments"))
+    placed = (replace(case, history=replace(case.history, offsets_partition=partition)) for case in cases)
+    return told(*placed)[0][0].root_causes[0].narrative
+
+
+def test_the_partitions_they_live_in_are_named_and_how_they_are_known() -> None:
+    assert "(partition 13 of __consumer_offsets)" in living_in(13)
+    assert "__consumer_offsets, by the hash of their names over 50 partitions)" in living_in(None)
+
+
+def test_where_another_group_shows_that_the_number_of_partitions_was_changed_none_is_guessed() -> None:
+    known, unknown = losing_its_coordinator("audit"), losing_its_coordinator("payments")
+    cases = (
+        replace(case, history=replace(case.history, offsets_partition=p)) for case, p in ((known, 3), (unknown, None))
+    )
+    assert "__consumer_offsets" not in told(*cases)[0][0].root_causes[0].narrative
+
+
+def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
+    assert known_partition("payments", (), {"offsets.topic.num.partitions": "8"}) == offsets_partition("payments", 8)
+    assert known_partition("payments", (), {}) is None
+
+
+def test_two_losses_of_a_coordinator_on_two_occasions_have_nothing_to_do_with_each_other() -> None:
+    cluster, own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:20:00.000"))
+    assert (cluster, len(own)) == ([], 2)
+
+
+def test_members_of_two_groups_on_one_host_that_fall_silent_together_are_one_incident_of_that_host() -> None:
+    (one,), own = told(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-7", "01:10:12.000"))
+    (culprit,) = one.root_causes[0].culprits
+    assert (own, culprit.kind, culprit.name) == ([], "host", "node-7")
+
+
+def test_members_on_different_hosts_that_fail_together_are_incidents_of_their_groups() -> None:
+    cluster, own = told(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-8", "01:10:12.000"))
+    assert (cluster, [one.group for one in own]) == ([], ["audit", "payments"])
+
+
+def test_groups_of_two_clusters_never_share_an_incident() -> None:
+    here, there = losing_its_coordinator("audit"), losing_its_coordinator("payments")
+    elsewhere = replace(
+        there,
+        history=replace(there.history, cluster="other"),
+        incidents=tuple(replace(one, cluster="other") for one in there.incidents),
+    )
+    assert told(here, elsewhere)[0] == []
+
+
+def test_groups_restarted_at_the_same_time_are_one_deployment() -> None:
+    (one,), own = told(deployed("audit", 1), deployed("payments", 1))
+    assert (own, one.root_causes[0].cause) == ([], "rolling-restart")
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["audit", "payments"]
+    assert told(deployed("audit", 1), deployed("payments", 3))[0] == []
+
+
+def test_a_member_that_crashes_by_itself_while_a_broker_is_out_keeps_its_own_incident() -> None:
+    crash = losing("orders", "orders-9", "01:10:05.000")
+    (one,), own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments"), crash)
+    assert "orders" not in one.group_names
+    assert [incident.group for incident in own] == ["orders"]
+
+
+def test_a_group_alone_keeps_its_incidents() -> None:
+    case = losing_its_coordinator("audit")
+    cluster, own = told(case)
+    assert (cluster, [one.group for one in own]) == ([], ["audit"])
+
+
+def test_the_unread_time_of_a_group_is_counted_in_the_incident_of_its_cluster() -> None:
+    cases = (losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-7", "01:10:12.000"))
+    found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
+    known = {incident.id for incident in found.incidents}
+    for case in cases:
+        replaced = {incident.id for incident in case.incidents} & set(found.whole_of)
+        history = found.in_history(case.history)
+        assert not replaced & {span.incident for span in history.unread}
+        assert {span.incident for span in history.unread} <= known | {None}
