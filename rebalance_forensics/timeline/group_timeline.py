@@ -36,7 +36,7 @@ Move = Departure | Arrival | Stop
 _UNKNOWN: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Timeline:
     """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
 
