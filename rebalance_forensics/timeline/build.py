@@ -132,5 +132,5 @@ def replayed(
     bumps = epochs.finished()
     rebalances = all_rebalances(classic, slots, bumps, membership.rejoins)
     revise(membership, processes, events, ungrouped, rebalances, coverage=coverage, session_ms=session_ms)
-    table = MembershipTable(membership.transitions)
+    table = MembershipTable(participants, membership.transitions, events)
     return Replayed(table, rebalances, all_generations(participants, slots, bumps))

@@ -10,7 +10,6 @@ from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import AccessDenied
-from rebalance_forensics.events.rebalances import JoinReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
@@ -169,7 +168,7 @@ class Timeline:
 
     def members(self) -> list[Participant]:
         """The participants that were members at any time."""
-        return self.cached(_members)
+        return self.membership.members
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
         found: dict[Participant | None, list[E]] = defaultdict(list)
@@ -197,11 +196,3 @@ def _has_times(timeline: Timeline) -> bool:
 def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
     lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
     return TimeIndex((e for e in lines if not isinstance(e, AccessDenied)), time_of, ordered=True)
-
-
-def _members(timeline: Timeline) -> list[Participant]:
-    members = {a.participant for a in timeline.arrivals} | {d.participant for d in timeline.departures}
-    members |= {r.participant for r in timeline.returns}
-    known = {m.member_id for g in timeline.generations for m in g.members if m.member_id}
-    known |= {e.member for e in timeline.of(JoinReported) if e.member}
-    return [a for a in timeline.participants.everybody if a in members or not a.member_ids.isdisjoint(known)]

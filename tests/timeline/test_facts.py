@@ -76,7 +76,7 @@ def test_a_return_that_the_coordinator_withdrew_ends_the_absence_and_is_no_arriv
     participant = timeline.departures[0].participant
     departure = Departure(participant, "c-1-1", 1_000)
     amend(departure, returned=Arrival(participant, "c-1-2", 2_000, ends=departure))
-    table = MembershipTable([departure])
+    table = MembershipTable(timeline.participants, [departure], timeline.own)
     assert (list(table.departures), list(table.arrivals)) == ([departure], [])
     assert departure.returned is not None
     assert departure.returned.id == "departure-1-returned"

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from operator import attrgetter
 from typing import TypeVar
 
+from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, JoinSucceeded
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Transition, amend
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 T = TypeVar("T", bound=Transition)
+_Client = tuple[Participant, str | None]
+"""A participant or, where it is a Streams instance, one of its threads: each is a member."""
 
 
 class MembershipTable:
     """The transitions of a group's members, oldest first, complete once the replay and its revision are over."""
 
-    def __init__(self, transitions: Iterable[Transition] = ()) -> None:
+    def __init__(self, participants: Participants, transitions: Iterable[Transition], lines: EventIndex) -> None:
+        self.participants = participants
         self.transitions = TimeIndex(transitions)
         self.departures = self._of_kind(Departure, "departure")
         self.arrivals = self._of_kind(Arrival, "arrival")
         self.returns = self._of_kind(StaticReturn, "return")
+        self._lines = lines
         # A member that asked to rejoin and gave up before it was admitted is in no list, but its departure refers to
         # it.
         for departure in self.departures:
@@ -31,3 +40,76 @@ class MembershipTable:
         for number, transition in enumerate(found, 1):
             amend(transition, id=f"{name}-{number}")
         return TimeIndex(found, attrgetter("at"), ordered=True)
+
+    @cached_property
+    def members(self) -> list[Participant]:
+        """The participants that were members at any time, in the order in which the logs show them."""
+        known = {transition.participant for transition in self.transitions}
+        return [participant for participant in self.participants.everybody if participant in known]
+
+    def is_in(self, participant: Participant, at: int) -> bool:
+        """True where the participant is a member at that time, as far as the logs show it.
+
+        A Streams instance is in with any of its threads. Before the first line that shows it, a member that left, or
+        that was in without a logged arrival, is taken to have been in.
+        """
+        return any(_is_in(moves, at) for moves in self._by_client.get(participant, ()))
+
+    def size_at(self, at: int) -> int:
+        """The number of participants that are in at a time, as far as the logs show them."""
+        return sum(self.is_in(participant, at) for participant in self.members)
+
+    def is_unknown_at(self, at: int) -> bool:
+        """True where no line up to that time, and no later departure, shows a member: all may have joined unseen."""
+        first = self.transitions.first(0)
+        return first is None or (first.at > at and all(m.before == "out" for m in self._first_moves))
+
+    def final_departure(self, participant: Participant) -> Departure | None:
+        """The participant's last departure, if it did not come back."""
+        if any(moves[-1].after == "in" for moves in self._by_client.get(participant, ())):
+            return None
+        return next(iter(self.departures.of(participant)[-1:]), None)
+
+    @cached_property
+    def all_left_at(self) -> int | None:
+        """When the last member left for good; None while one remains."""
+        departures = [self.final_departure(participant) for participant in self.members]
+        return max((left.at for left in departures if left is not None), default=0) if all(departures) else None
+
+    @cached_property
+    def sizes(self) -> Mapping[int | None, int]:
+        """Generation -> its number of members, as the coordinator or its leader counted them."""
+        sizes: dict[int | None, int] = {}
+        for event in self._lines.of_type(GenerationStabilized, AssignmentReceived, JoinSucceeded):
+            assert isinstance(event, GenerationStabilized | AssignmentReceived | JoinSucceeded)
+            if event.member_count is not None:
+                sizes[event.generation] = max(event.member_count, sizes.get(event.generation, 0))
+        return sizes
+
+    @cached_property
+    def counts(self) -> TimeIndex[GenerationStabilized]:
+        """The coordinator's lines that count the members of a new generation."""
+        created = self._lines.of_type(GenerationStabilized)
+        return TimeIndex((e for e in created if e.member_count is not None), time_of, ordered=True)
+
+    @cached_property
+    def _by_client(self) -> dict[Participant, list[TimeIndex[Transition]]]:
+        by_client: dict[_Client, list[Transition]] = defaultdict(list)
+        for move in self.transitions:
+            if isinstance(move, Departure) and move.stayed:
+                continue
+            thread = self.participants.client_of(move.member or "") if move.participant.kind == "instance" else None
+            by_client[move.participant, thread].append(move)
+        found: dict[Participant, list[TimeIndex[Transition]]] = defaultdict(list)
+        for (participant, _), moves in by_client.items():
+            found[participant].append(TimeIndex(moves, ordered=True))
+        return found
+
+    @cached_property
+    def _first_moves(self) -> list[Transition]:
+        return [moves[0] for of_client in self._by_client.values() for moves in of_client]
+
+
+def _is_in(moves: TimeIndex[Transition], at: int) -> bool:
+    last = moves.last(at)
+    return moves[0].before != "out" if last is None else last.after == "in"

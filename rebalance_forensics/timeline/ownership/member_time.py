@@ -18,7 +18,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
-from rebalance_forensics.timeline.ownership.owners import members_counted
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
@@ -231,7 +230,7 @@ def _sizes(timeline: Timeline) -> Iterator[tuple[int, int]]:
             if generation.started_at and generation.size
         )
         return
-    counted = members_counted(timeline)
+    counted = timeline.membership.sizes
     for rebalance, at in timeline.cached(_assignments):
         size = counted.get(rebalance.generation)
         if at is not None and size:

@@ -23,8 +23,6 @@ from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     AssignmentFailed,
     AssignmentNotStored,
-    AssignmentReceived,
-    GenerationStabilized,
     SyncFailed,
 )
 from rebalance_forensics.timeline.event_index import time_of
@@ -233,7 +231,7 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
         all_report = _every_member_reports(timeline, owners)
         return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
     printed = printed_generations(timeline)
-    counted = members_counted(timeline)
+    counted = timeline.membership.sizes
     members = {g.generation: g for g in timeline.generations}
     known = []
     for rebalance in timeline.rebalances:
@@ -262,16 +260,6 @@ def printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """The generations whose assignment the leader printed."""
     computed = timeline.own.of_type(AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
-
-
-def members_counted(timeline: Timeline) -> Mapping[int | None, int]:
-    """Generation -> number of members as the coordinator counted them."""
-    sizes: dict[int | None, int] = {}
-    for event in timeline.own.of_type(GenerationStabilized, AssignmentReceived):
-        assert isinstance(event, GenerationStabilized | AssignmentReceived)
-        if event.member_count is not None:
-            sizes[event.generation] = event.member_count
-    return sizes
 
 
 def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
