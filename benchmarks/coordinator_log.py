@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
@@ -36,6 +36,19 @@ INFO [GroupCoordinator id=1] Scheduling loading of metadata from {topic}-{p} wit
     .splitlines()
 )
 """What a broker logs by the thousand when it starts or takes partitions over."""
+CONNECTION_TRAFFIC = (
+    "INFO [AdminClient clientId=adminclient-{p}] Node {p} disconnected. (org.apache.kafka.clients.NetworkClient)",
+    (
+        "INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Node 2 disconnected. "
+        "(org.apache.kafka.clients.NetworkClient)"
+    ),
+    (
+        "INFO [GroupCoordinator 1]: Elected as the group coordinator for partition {p} in epoch {n} "
+        "(kafka.coordinator.group.GroupCoordinator)"
+    ),
+    "INFO Kafka version: 3.9.0 (org.apache.kafka.common.utils.AppInfoParser)",
+)
+"""What names no group and yet may be of any: a broker's own clients, elections and versions."""
 Said = tuple[float, str]
 """Seconds since START, and what the coordinator says."""
 
@@ -129,8 +142,16 @@ def sayings(seed: int, groups: int, broker: int = 1) -> Iterator[tuple[datetime,
         heappush(pending, (at + chance.uniform(*_BETWEEN_REBALANCES_S), number, None))
 
 
-def write(path: Path, lines: int, *, groups: int = 200, seed: int = 7, share: float = 1.0) -> Path:
-    """Write a log of so many lines, of which the coordinator says this share; a broker's partitions say the rest."""
+def write(
+    path: Path,
+    lines: int,
+    *,
+    groups: int = 200,
+    seed: int = 7,
+    share: float = 1.0,
+    traffic: Sequence[str] = PARTITION_TRAFFIC,
+) -> Path:
+    """Write a log of so many lines, of which the coordinator says this share; the rest is `traffic`."""
     chance, said = random.Random(seed), sayings(seed, groups)
     at, owed = START, 0.0
     with path.open("w") as log:
@@ -140,7 +161,7 @@ def write(path: Path, lines: int, *, groups: int = 200, seed: int = 7, share: fl
                 owed -= 1
                 at, text = next(said)
             else:
-                text = chance.choice(PARTITION_TRAFFIC).format(
+                text = chance.choice(traffic).format(
                     topic=f"orders.v{chance.randrange(40)}", p=chance.randrange(64), n=chance.randrange(10**8)
                 )
             log.write(f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] {text}\n")

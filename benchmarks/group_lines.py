@@ -10,7 +10,7 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
-from benchmarks.coordinator_log import write
+from benchmarks.coordinator_log import CONNECTION_TRAFFIC, PARTITION_TRAFFIC, write
 from benchmarks.measuring import ROOT, table
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -35,11 +35,13 @@ class Case(NamedTuple):
     lines: int
     groups: int
     share: float = 1.0
+    traffic: tuple[str, ...] = PARTITION_TRAFFIC
 
 
 CASES = (
     Case("a coordinator's lines alone", LINES, 200),
     Case("2 % of them among start-up and partition traffic", 4 * LINES, 200, 0.02),
+    Case("a fifth of them among lines without a group", 35_000, 200, 0.2, CONNECTION_TRAFFIC),
     Case("many groups", LINES, 2_000),
     Case("one group", LINES // 15, 1),
     Case("one group, twice as long", 2 * LINES // 15, 1),
@@ -53,7 +55,7 @@ def measure(directory: Path, *, runs: int) -> str:
     for case in CASES:
         log = directory / f"coordinator-{case.lines}-{case.groups}-{case.share}.log"
         if not log.exists():
-            write(log, case.lines, groups=case.groups, share=case.share)
+            write(log, case.lines, groups=case.groups, share=case.share, traffic=case.traffic)
         spent = [_run(warm, log) for _ in range(runs)]
         read, seconds = (min(each[part] for each in spent) for part in (0, 1))
         rate = log.stat().st_size / 1e6 / seconds

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
-from rebalance_forensics.timeline.identity.log_writers import with_brokers, with_roles
+from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
@@ -56,7 +56,11 @@ class UngroupedEvents:
                 for event in events_there:
                     self._lone_processes[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
-        self._naming = [event for event in brokers if _names_member(event)]
+        self._naming: dict[str, list[Event]] = defaultdict(list)
+        """Member id or instance id -> coordinators' lines with it that print no group, as a fencing does."""
+        for event in filter(_names_member, brokers):
+            for name in _member_names(event):
+                self._naming[name].append(event)
         common = distinct(event for event in brokers if not _names_member(event))
         self.witnesses = tuple(_witnesses(common))
         """The lines of each broker's log that show its clock."""
@@ -116,12 +120,17 @@ class UngroupedEvents:
 
         Lines of coordinators that name a known member of the group are among them.
         """
-        naming = _of_known_members(self._naming, own)
+        naming = self._naming_members_of(own)
         if not self._by_place:
             return naming
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
-        places = {place_name(event) for event in own}.union(*(self._places_of_client.get(c, ()) for c in clients))
+        by_clients = [event for event in own if event.speaker.role != "broker"]
+        places = {name for event in by_clients for name in (place_name(event), event.speaker.host or "")}
+        places.update(*(self._places_of_client.get(c, ()) for c in clients))
+        # Of what was written where only a coordinator logs the group, few lines can be of its members: a broker's own
+        # clients write to its log by the thousand, and each group would go through all of them.
+        of_brokers = {place_name(event) for event in own} - places
         files = (
             {event.speaker.file for event in own if event.speaker.role in ("broker", "connect")}
             if self._lone_processes
@@ -131,8 +140,21 @@ class UngroupedEvents:
         return [
             *naming,
             *(event for place in places for event in self._by_place.get(place, ())),
-            *(event for event in starts if place_name(event) not in places),
+            *(event for place in of_brokers for event in self._of_members_at.get(place, ())),
+            *(event for event in starts if place_name(event) not in places | of_brokers),
         ]
+
+    @cached_property
+    def _of_members_at(self) -> dict[str, list[Event]]:
+        """Place -> lines that may be a member's in a log that a broker writes: starts, Streams, unknown roles."""
+        return {place: list(filter(_is_of_a_member, events)) for place, events in self._by_place.items()}
+
+    def _naming_members_of(self, own: Sequence[Event]) -> list[Event]:
+        """The lines of coordinators that name a member of the group's own lines."""
+        if not self._naming:
+            return []
+        known = {name for event in own for name in _member_names(event)} & self._naming.keys()
+        return list({id(event): event for name in sorted(known) for event in self._naming[name]}.values())
 
     def of_ungrouped_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
         """Lines of clients that name only themselves, where the coordinator or a configuration shows their group."""
@@ -157,12 +179,10 @@ class UngroupedEvents:
         return self._on_clock[key]
 
 
-def _of_known_members(naming: Sequence[Event], own: Sequence[Event]) -> list[Event]:
-    """The lines of coordinators that name a member of the group's own lines: a fencing prints no group."""
-    if not naming:
-        return []
-    known = {name for event in own for name in _member_names(event)}
-    return [event for event in naming if not known.isdisjoint(_member_names(event))]
+def _is_of_a_member(event: Event) -> bool:
+    if event.speaker.role == "unknown" or isinstance(event, SettingsReported | WorkerStarted | WorkerStopped):
+        return True
+    return instance_of(event) is not None
 
 
 def _member_names(event: Event) -> set[str]:

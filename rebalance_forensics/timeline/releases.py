@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct, field
@@ -45,15 +46,9 @@ class Releases(Struct, frozen=True):
     """Reported releases by side and by the place of the process."""
 
     reported: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
-
-    def known(self) -> frozenset[tuple[Side, Release, Release]]:
-        """Each release that was reported, once."""
-        return frozenset(
-            (side, t.low, t.high)
-            for side, places in self.reported.items()
-            for reports in places.values()
-            for t in reports
-        )
+    """Oldest first; a process that reports the release of its last report again has not changed it."""
+    known: frozenset[tuple[Side, Release, Release]] = frozenset()
+    """Each release that was reported, once."""
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
         """True where all processes of the side that wrote these lines, or all of the side if none did, are affected."""
@@ -87,13 +82,17 @@ def releases_of(timeline: Timeline) -> Releases:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
         if spread is None:
             continue
-        if event.speaker.role == "broker":
-            found["broker"][place_name(event)].append(ReportedRelease(event.at or 0, *spread))
-        elif event.speaker.role in CLIENT_ROLES or event.speaker.file in clients:
-            found["client"][place_name(event)].append(ReportedRelease(event.at or 0, *spread))
-    return Releases({side: dict(places) for side, places in found.items()})
+        is_client = event.speaker.role in CLIENT_ROLES or event.speaker.file in clients
+        side: Side | None = "broker" if event.speaker.role == "broker" else "client" if is_client else None
+        reports = found[side][place_name(event)] if side is not None else []
+        if not reports or (reports[-1].low, reports[-1].high) != spread:
+            reports.append(ReportedRelease(event.at or 0, *spread))
+    known = ((side, t.low, t.high) for side, places in found.items() for reports in places.values() for t in reports)
+    return Releases({side: dict(places) for side, places in found.items()}, frozenset(known))
 
 
+# Every client of a process logs its version: a log may hold the same one by the thousand.
+@lru_cache(maxsize=1 << 10)
 def release_range(text: str) -> tuple[Release, Release] | None:
     """The Apache releases that a version string may stand for; None for a snapshot, whose fixes are unknown."""
     found = _VERSION.match(text.strip())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from tests.story import Story
 
 HANDLE = "[py-worker-1#consumer-1] [thrd:main]: "
@@ -36,3 +38,15 @@ def test_what_another_consumer_of_the_process_says_does_not_though_they_share_a_
     slow = f"MAXPOLL {HANDLE.replace('#consumer-1', '#consumer-2')}{slow}"
     story.line("py-1/app.log", "01:10:00.000", slow, level="WARN", logger="org.example.Rdkafka")
     assert list(story.timeline().departures) == []
+
+
+def test_a_group_goes_through_no_connection_of_a_brokers_own_clients() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for second in range(3):
+        gone = "[AdminClient clientId=adminclient-1] Node 2 disconnected."
+        story.broker(f"01:00:0{second}.000", gone, logger="org.apache.kafka.clients.NetworkClient")
+    events = story.events
+    ungrouped = UngroupedEvents(e for e in events if e.group is None)
+    own = [e for e in events if e.group is not None]
+    assert len([e for e in events if isinstance(e, NodeDisconnected)]) == 3
+    assert ungrouped.near("payments", own) == []

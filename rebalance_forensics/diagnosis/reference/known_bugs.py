@@ -55,7 +55,7 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     found = []
     for bug in suspects:
         seen = find(bug.signature, witness, near) if bug.signature is not None else ()
-        dated = _dates_itself(bug, releases.known())
+        dated = _dates_itself(bug, releases.known)
         if seen and (dated or releases.affects(bug.side, bug.affected, seen)):
             found.append(KnownBug(jira=bug.jira, title=bug.title, fixed_in=", ".join(bug.fixed_in) or None))
     return tuple(found)
@@ -63,7 +63,7 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
 
 def _suspects(timeline: Timeline) -> list[Bug]:
     """The bugs of releases that run here and that logs can prove."""
-    return _bugs_in(timeline.kind, timeline.cached(releases_of).known())
+    return _bugs_in(timeline.kind, timeline.cached(releases_of).known)
 
 
 @lru_cache(maxsize=256)
