@@ -43,6 +43,8 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     if not places and not gaps:
         gaps |= set(_no_group(inputs))
     gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
+    by_age = {file.path for file, of in zip(plan.files, plan.profiles, strict=True) if of.day_by_age}
+    gaps |= {_without_day(log) for log in inputs if log.path in by_age and log.matched}
     return within(
         Report(
             tool_version=__version__,
@@ -133,6 +135,16 @@ def _late(path: str) -> Gap:
         started_at=None,
         ended_at=None,
         consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
+    )
+
+
+def _without_day(log: InputSummary) -> Gap:
+    return Gap(
+        what=f"The day of {log.path} is not known: its lines have a time of day and no date.",
+        started_at=log.first,
+        ended_at=log.last,
+        consequence="They are shown on the day on which the file was last changed; a date in its name "
+        "(app-2026-11-21.log) sets another.",
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Literal
 
 from msgspec import Struct
 
@@ -225,20 +226,25 @@ def _tied_range(clocks: Sequence[int], tied: tuple[int, int]) -> Range:
     return EpochMs(midnight + clocks[0]), EpochMs(midnight + clocks[-1] + _rollovers(clocks) * DAY_MS)
 
 
-def midnight_of(file: InputFile, dates: Dates, neighbours: Neighbours) -> tuple[int | None, int | None]:
-    """The local midnight before the first record of a file without dates, and its zone's offset where that is tied."""
+def midnight_of(
+    file: InputFile, dates: Dates, neighbours: Neighbours
+) -> tuple[int | None, int | None, Literal["shown", "age"]]:
+    """The local midnight before the first record of a file without dates, its zone's offset where that is tied.
+
+    `age` where nothing shows the day, so that it is taken from when the file was last written.
+    """
     if dates.clocks is None:
-        return None, None
+        return None, None, "shown"
     first, last, midnights = dates.clocks
     if dates.midnight:
-        return dates.midnight
+        return *dates.midnight, "shown"
     if dates.at is not None:
-        return _nearest_midnight(first, dates.at), None
+        return _nearest_midnight(first, dates.at), None, "shown"
     if neighbours.instants:
-        return _best(first, last, neighbours), None
+        return _best(first, last, neighbours), None, "shown"
     if (midnight := _midnight_in(file.path)) is not None:
-        return midnight, None
-    return _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS, None
+        return midnight, None, "shown"
+    return _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS, None, "age"
 
 
 def _best(first: int, last: int, neighbours: Neighbours) -> int:

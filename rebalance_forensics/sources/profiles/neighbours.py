@@ -158,6 +158,6 @@ def _dated(file: InputFile, shown: Dates, found: FileProfile, neighbours: Neighb
     found = replace(found, near_ms=near, date_order=dates.order_of(shown, near))
     if found.dated:
         return found
-    midnight, offset = dates.midnight_of(file, shown, neighbours)
+    midnight, offset, day_from = dates.midnight_of(file, shown, neighbours)
     zone = found.zone or (None if offset is None else name_of_offset(offset))
-    return replace(found, midnight_ms=midnight, zone=zone)
+    return replace(found, midnight_ms=midnight, zone=zone, day_by_age=day_from == "age")

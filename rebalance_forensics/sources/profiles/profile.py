@@ -42,8 +42,9 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     The times around the lines of a `late` file are so far from those in them that they tell no zone.
     In a file of JSON objects that name several hosts, `hosts_in_records`, each record is of the host that it names.
     A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
-    `midnight_ms` is the local midnight before the first record, for layouts without a date; `near_ms` is not far from
-    any record, for dates without a year; `date_order` is that of 11/12/2026.
+    `midnight_ms` is the local midnight before the first record, for layouts without a date, by the file's age where
+    nothing shows the day (`day_by_age`); `near_ms` is not far from any record, for dates without a year; `date_order`
+    is that of 11/12/2026.
     `newest_first` exports have each record's continuation lines before it, unless `whole_entries` were reversed.
     `document` names a format that is
     not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
@@ -71,6 +72,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     starts: tuple[bytes, ...] = ()
     header_marks: tuple[bytes, ...] | None = None
     dated: bool = True
+    day_by_age: bool = False
     partly_dated: bool = False
     suffixed: bool = False
     late: bool = False
