@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 

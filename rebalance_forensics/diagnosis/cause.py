@@ -1,53 +1,98 @@
-"""A root cause, declared: what it explains, which signs speak for and against it, what follows from it."""
+"""A root cause, declared, and the hypotheses that it puts forward: what each explains, and what follows from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Sign
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Row, Subject
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 
 Usual = Literal["fault", "planned", "benign", "unknown"]
 
-DECISIVE, STRONG, WEAK = 4, 2, 1
-"""Log-odds to base 2, in coarse steps: nothing is learned from samples."""
 
+class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
+    """One cause with its culprit, put forward for the facts that it explains. It decides nothing.
 
-class Row(Struct, frozen=True, kw_only=True):
-    """One line of a sign table: what a sign adds to the odds where it is present, and where it is absent."""
+    `because` are the lines that suggest it, the best first, each taken once; none, no hypothesis. `circumstances` are
+    the few without which those alone would look like another cause. `clues` are what its search found; the signs of
+    its cause are asked about `participants` and `absences`. `onset` is when it began, `until` its last effect, as far
+    as known; `struck_at` when it hit the culprit, where one blow may hit several (a host, a switch, a power line).
+    """
 
-    sign: Sign
-    present: int = 0
-    absent: int = 0
-    weight: int = 0
-    """The most it can decide."""
+    because: Sequence[Event]
+    circumstances: Sequence[Event] = ()
+    culprits: tuple[Culprit, ...]
+    narrative: str
+    severity: Severity
+    explains: tuple[Fact, ...] = ()
+    implies: tuple[Fact, ...] = ()
+    participants: tuple[Participant, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    clues: Mapping[Row, Answer] = field(default_factory=dict)
+    onset: int | None = None
+    until: int | None = None
+    struck_at: int | None = None
+    ongoing: bool = False
+    followups: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    accounts_for: tuple[Fact, ...] = ()
+    """Everything it explains or implies."""
 
     def __post_init__(self) -> None:
-        """Of its two weights the heavier one counts."""
-        force_setattr(self, "weight", max(abs(self.present), abs(self.absent)))
+        """Refuse a claim without proof; take each line once; without an onset it began with the first."""
+        if not self.because:
+            raise ValueError("a hypothesis needs evidence")
+        force_setattr(self, "because", distinct_events(self.because))
+        facts: dict[str, Fact] = {}
+        for fact in self.explains:
+            facts[fact.id] = fact
+        for fact in self.implies:
+            facts[fact.id] = fact
+        force_setattr(self, "accounts_for", tuple(facts.values()))
+        if self.onset is None:
+            force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
 
+    def started_at(self) -> int:
+        """The onset, or the first of its lines."""
+        assert self.onset is not None
+        return self.onset
 
-def speaks_for(sign: Sign, weight: int, *, absent: int = 0) -> Row:
-    """Present, it supports the cause; `absent` is what its absence takes away, where it would have been seen."""
-    return Row(sign=sign, present=weight, absent=-absent)
+    def last_at(self) -> int:
+        """The last line, fact or effect."""
+        times = [e.at for e in self.because if e.at is not None]
+        times += [fact_ended_at(fact) for fact in self.accounts_for]
+        if self.until is not None:
+            times.append(self.until)
+        return max(times, default=self.started_at())
 
+    def spans(self) -> tuple[int, int]:
+        """From when to when its signs are asked about."""
+        if len(self.explains) == 1:
+            at = fact_at(self.explains[0])
+            return at, at
+        times = [fact_at(fact) for fact in self.explains] or [self.started_at(), self.until or self.started_at()]
+        return min(times), max(times)
 
-def speaks_against(sign: Sign, weight: int, *, absent: int = 0) -> Row:
-    """Present, it counts against the cause; `absent` is what its absence adds."""
-    return Row(sign=sign, present=-weight, absent=absent)
+    def subject(self, begin: int, end: int) -> Subject:
+        """What its signs are asked about."""
+        return Subject(
+            participants=self.participants, absences=self.absences, facts=self.explains, begin=begin, end=end
+        )
 
 
 class Cause(Struct, frozen=True, kw_only=True):
     """One root cause: how to put it forward, how to weigh it, how to explain it. Its id is its module's name.
 
-    `brings` names the causes that follow from this one: told in its incident, not beside it.
+    `implies` names the causes that follow from this one: they are part of its incident, not another one beside it.
     `lookalikes` names those that a reader would think of; where a sign contradicts them, the report rules them out.
     """
 
@@ -58,7 +103,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     usual: Usual
     propose: Callable[[Timeline], Iterable[Hypothesis]]
     evidence_types: tuple[type[Event | Fact], ...] = ()
-    """The types of lines and facts that tell of it: without any of them it proposes nothing, and is not asked.
+    """The types of lines and facts that show it: without any of them it proposes nothing, and is not asked.
 
     A cause that declares none is always asked.
     """

@@ -1,6 +1,7 @@
-"""A sign: one testable statement about a group's history, and what the logs answer when they are asked.
+"""What speaks for a hypothesis: signs, which are asked of the logs, and clues, which its own search found.
 
-Silence is an answer only where a log would have spoken: what no log could show is unobservable, never absent.
+A sign is one testable statement about a group's history. Silence is an answer only where a log would have spoken: what
+no log could show is unobservable, never absent.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
@@ -61,6 +63,9 @@ class Unobservable(Struct, frozen=True, gc=False):
 Answer = Present | Absent | Unobservable
 _ID = attrgetter("id")
 
+DECISIVE, STRONG, WEAK = 4, 2, 1
+"""Log-odds to base 2, in coarse steps: nothing is learned from samples."""
+
 
 class Subject(Struct, frozen=True, kw_only=True, gc=False):
     """What a sign is asked about: who, over which absences and facts, from when to when."""
@@ -91,8 +96,8 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
     present: str
     absent: str
     ask: Ask
-    own: bool = False
-    """Only the cause itself can answer it: of others it is not asked."""
+    is_clue: bool = False
+    """Only the search of its cause finds it, so nobody is asked."""
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
         """What the logs answer; each question is asked once."""
@@ -111,9 +116,37 @@ def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:
     return made
 
 
-def stated(name: str, *, present: str, absent: str = "") -> Sign:
-    """A sign that only the cause itself can answer, from the lines it found; nobody else observes it."""
-    return Sign(id=name, present=present, absent=absent, ask=lambda _timeline, _subject: Unobservable(), own=True)
+class Row(Struct, frozen=True, kw_only=True, eq=False):
+    """What a sign adds to the odds of a cause where it is present, and where it is absent."""
+
+    sign: Sign
+    present: int = 0
+    absent: int = 0
+    weight: int = 0
+    """The most it can decide."""
+
+    def __post_init__(self) -> None:
+        """Of its two weights the heavier one counts."""
+        force_setattr(self, "weight", max(abs(self.present), abs(self.absent)))
+
+
+def speaks_for(sign: Sign, weight: int, *, absent: int = 0) -> Row:
+    """Present, it supports the cause; `absent` is what its absence takes away, where it would have been seen."""
+    return Row(sign=sign, present=weight, absent=-absent)
+
+
+def speaks_against(sign: Sign, weight: int, *, absent: int = 0) -> Row:
+    """Present, it counts against the cause; `absent` is what its absence adds."""
+    return Row(sign=sign, present=-weight, absent=absent)
+
+
+def clue(name: str, weight: int, present: str) -> Row:
+    """Evidence that the search behind a hypothesis found by itself; a negative weight counts against the cause.
+
+    The hypothesis gives it with its lines, or, where a log at hand could not show it, with the log that would.
+    """
+    sign = Sign(id=name, present=present, absent="", ask=lambda _timeline, _subject: Unobservable(), is_clue=True)
+    return Row(sign=sign, present=weight)
 
 
 def looked(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[LookedIn, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine import discovery
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.closings import closes
 from tests.story import Story

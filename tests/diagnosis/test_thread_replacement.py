@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.contest import consequences_of, contest
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.identity.participants import Participant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.wording.narratives import removed_by_hand
+from rebalance_forensics.diagnosis.causes.scale_in import removed_by_hand
 from tests.diagnosis.closings import APP_INFO, CLOSED, LEAVING
 from tests.diagnosis.threads import STREAMS, Application
 from tests.kafka_words import member_id

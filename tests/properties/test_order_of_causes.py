@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis import case
-from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.engine import discovery
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.stretching import told_in

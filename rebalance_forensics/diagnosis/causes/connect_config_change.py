@@ -7,35 +7,45 @@ workers rejoined by themselves (REJOINED_UNASKED), which counts less right after
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-from rebalance_forensics.diagnosis.advice.deployments import submit_together
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.rebalances.connector_changes import (
-    CHANGING,
-    ConnectorChanges,
-    connector_changes,
-)
-from rebalance_forensics.diagnosis.episodes.rebalances.worker_rejoins import WorkerRejoins, worker_rejoins
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Culprit, Severity
-from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, Unobservable, stated
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
+from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Present, Row, Unobservable, clue
 from rebalance_forensics.diagnosis.signs.needs import client_log
-from rebalance_forensics.diagnosis.wording.durations import times
+from rebalance_forensics.diagnosis.wording.durations import counted, span, times
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.timeouts import CONNECT_DELAY, setting_ms
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
 
-CONFIG_CHANGED = stated("connector-config-changed", present="a worker logged the change just before it rejoined")
-REJOINED_UNASKED = stated(
+CONFIG_CHANGED = clue("connector-config-changed", DECISIVE, "a worker logged the change just before it rejoined")
+REJOINED_UNASKED = clue(
     "workers-rejoined-unasked",
-    present="workers rejoined by themselves; they subscribe to no topic and do so for changed configurations",
+    STRONG,
+    "workers rejoined by themselves; they subscribe to no topic and do so for changed configurations",
 )
-WORK_HANDED_OVER = stated(
-    "workers-came-or-went", present="workers came or went so shortly before that work may have been handed over"
+WORK_HANDED_OVER = clue(
+    "workers-came-or-went", -STRONG, "workers came or went so shortly before that work may have been handed over"
 )
 # A change costs a rebalance for the connector and one for its tasks: five changes within minutes are no plan.
 STORM = 10
+F = TypeVar("F", Rebalance, Request)
+CHANGING = (ConnectorConfigChanged, Request)
+"""Evidence of a change: a worker's line, or a rejoin."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -54,11 +64,6 @@ CAUSE = Cause(
     usual="planned",
     propose=propose,
     evidence_types=CHANGING,
-    signs=(
-        speaks_for(CONFIG_CHANGED, DECISIVE),
-        speaks_for(REJOINED_UNASKED, STRONG),
-        speaks_against(WORK_HANDED_OVER, STRONG),
-    ),
     lookalikes=("rolling-restart",),
     settings=("scheduled.rebalance.max.delay.ms", "rebalance.timeout.ms"),
     kips=("KIP-415",),
@@ -72,7 +77,7 @@ def about_changes(changes: ConnectorChanges) -> Hypothesis:
         because=changes.lines,
         circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
         culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
-        answers={CONFIG_CHANGED: Present(distinct_events(changes.lines))},
+        clues={CONFIG_CHANGED: Present(distinct_events(changes.lines))},
         severity=_severity(number),
         implies=(*changes.rebalances, *changes.requests),
         explains=changes.rebalances,
@@ -89,14 +94,14 @@ def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
     """Rejoins of workers without another reason; only their own logs name the connector."""
     begin, end = rejoins.requests[0].at - HEARTBEAT_MS, rejoins.requests[-1].at
     workers = rejoins.workers or tuple(timeline.members())
-    answers: dict[Sign, Answer] = {
+    answers: dict[Row, Answer] = {
         CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),
         REJOINED_UNASKED: Present(rejoins.lines),
     }
     return Hypothesis(
         because=rejoins.lines,
         culprits=(),
-        answers=answers | ({WORK_HANDED_OVER: Present(rejoins.moved)} if rejoins.moved else {}),
+        clues=answers | ({WORK_HANDED_OVER: Present(rejoins.moved)} if rejoins.moved else {}),
         severity=_severity(len(rejoins.rebalances)),
         implies=(*rejoins.rebalances, *rejoins.requests),
         explains=(*rejoins.rebalances, *rejoins.requests),
@@ -106,3 +111,98 @@ def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
             "happens when connector or task configurations change; only the workers' own logs name the connector."
         ),
     )
+
+
+def submit_together(changes: ConnectorChanges) -> tuple[Advice, ...]:
+    """Connector configurations that change one by one."""
+    together = Advice(
+        action="Submit changes together, or stop the loop that rewrites configurations.",
+        why=f"Changes to {counted(len(changes.connectors), 'connector')} caused "
+        f"{counted(len(changes.rebalances), 'rebalance')}"
+        f"{span(changes.lines)}.",
+        cost="Connect's REST interface takes one connector per request: send the requests back to back.",
+    )
+    return (together,)
+
+
+class ConnectorChanges(Struct, frozen=True):
+    """Changes close in time, with the rebalances and rejoins right after them."""
+
+    lines: tuple[ConnectorConfigChanged, ...]
+    rebalances: tuple[Rebalance, ...]
+    requests: tuple[Request, ...]
+
+    @property
+    def connectors(self) -> list[str]:
+        """The connector names that lines give."""
+        return sorted({e.connector for e in self.lines if e.connector})
+
+
+def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:
+    """Configuration updates that workers logged just before they rejoined."""
+    if timeline.kind != "connect":
+        return
+    changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
+    for run in runs(changes, time_of, ONE_REBALANCE_MS):
+        rebalances = _right_after(run, timeline.rebalances)
+        if rebalances:
+            asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
+            yield ConnectorChanges(tuple(run), tuple(rebalances), tuple(asked))
+
+
+def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
+    return event.change in ("created", "updated", "removed", "tasks")
+
+
+def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
+    changed = TimeIndex(map(time_of, run), at=int)
+    near = facts.between(changed[0] - ROUND_TRIP_MS, changed[-1] + HEARTBEAT_MS)
+    return [f for f in near if changed.any_between(fact_at(f) - HEARTBEAT_MS, fact_at(f) + ROUND_TRIP_MS)]
+
+
+class WorkerRejoins(Struct, frozen=True):
+    """Rejoins without a reason, close in time; `moved` are lines of members that joined or left shortly before."""
+
+    requests: tuple[Request, ...]
+    rebalances: tuple[Rebalance, ...]
+    moved: tuple[Event, ...]
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The coordinator's lines."""
+        return distinct_events(e for r in self.requests for e in r.events)
+
+    @property
+    def workers(self) -> tuple[Participant, ...]:
+        """The workers that rejoined."""
+        return tuple(dict.fromkeys(r.participant for r in self.requests if r.participant is not None))
+
+
+def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
+    """Workers that made the coordinator rebalance while no worker's log covers the time."""
+    # A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
+    # (DistributedHerder), and to hand over work when workers joined or left (KIP-415).
+    if timeline.kind != "connect":
+        return
+    uncovered = [r for r in rejoins_without_reason(timeline) if not _is_heard(timeline, r)]
+    for run in runs(uncovered, lambda r: r.at, ONE_REBALANCE_MS):
+        rebalances = tuple(touched(timeline, run))
+        if rebalances:
+            yield WorkerRejoins(tuple(run), rebalances, _moved_before(timeline, run[0].at))
+
+
+def _is_heard(timeline: Timeline, request: Request) -> bool:
+    # Every worker reads the config topic and logs what changed there.
+    begin = request.at - HEARTBEAT_MS
+    return any(
+        covering(timeline.coverage.of(participant), begin, request.at)
+        for participant in timeline.participants.everybody
+    )
+
+
+def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
+    # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
+    delay = setting_ms(timeline, CONNECT_DELAY)
+    initial = initial_arrivals(timeline)
+    moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in initial]
+    return distinct_events(e for m in moves for e in m.events[:1])

@@ -2,25 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import chains_of_moves
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import coordinator_silences
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.coordinator import STOOD_STILL, about_moves, about_silence
-from rebalance_forensics.diagnosis.signs.coordinator import (
-    ANSWERED,
-    FOUND_ANOTHER,
-    LOADED,
-    LOST_BY_MOST,
-    REFUSED_A_STARTER,
-    REFUSED_AGAIN,
-    SUCCEEDED,
-    UNLOADED,
-    offsets_outage_meanwhile,
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
+    UNNAMED,
+    CoordinatorMove,
+    ShownBy,
+    chains_of_moves,
+    is_planned_handover,
+    shutdown_fault,
+    was_fenced,
+    whole_cluster_stopped,
+    without_coordinator_ms,
 )
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import (
+    CoordinatorSilence,
+    coordinator_silences,
+)
+from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effects_of_moves
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against
+from rebalance_forensics.diagnosis.signs.coordinator import offsets_outage_meanwhile
+from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import shown_session_ms
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
+
+STOOD_STILL = clue(
+    "coordinator-stood-still",
+    STRONG,
+    "it logged nothing for several times the rebalance timeout, after which it removes members that wait",
+)
+LOADED = clue(
+    "group-loaded-elsewhere", DECISIVE + WEAK, "another broker loaded the group, or the same one after a restart"
+)
+LOST_BY_MOST = clue(
+    "coordinator-lost-by-most", DECISIVE, "most members with a log lost the same coordinator within seconds"
+)
+ANSWERED = clue(
+    "coordinator-answered", STRONG, "the broker that a member took for its coordinator answered that it is not"
+)
+REFUSED_A_STARTER = clue(
+    "coordinator-refused-a-client",
+    0,
+    "a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
+)
+REFUSED_AGAIN = clue(
+    "refused-by-its-coordinator",
+    WEAK,
+    "the broker that a member was sent to refused every attempt to join or commit: it is not the coordinator",
+)
+UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, or was stopped or restarted under it")
+SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
+FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
+_GAVE_UP: Mapping[str | None, str] = {
+    "log directories": "; the broker shut down because all of its log directories had failed",
+    "fatal fault": "; the broker shut down after a fatal error",
+}
+_STOPPED = "stopped coordinating the group"
+_WITHOUT_A_MOVE: Mapping[Row, str] = {
+    ANSWERED: "answered that it did not coordinate the group",
+    REFUSED_A_STARTER: "answered that it did not coordinate the group",
+    REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
+}
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -43,18 +91,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    signs=(
-        speaks_for(LOADED, DECISIVE + WEAK),
-        speaks_for(LOST_BY_MOST, DECISIVE),
-        speaks_for(FOUND_ANOTHER, DECISIVE),
-        speaks_for(UNLOADED, DECISIVE),
-        speaks_for(SUCCEEDED, DECISIVE),
-        speaks_for(ANSWERED, STRONG),
-        speaks_for(STOOD_STILL, STRONG),
-        speaks_for(REFUSED_A_STARTER, 0),
-        speaks_for(REFUSED_AGAIN, WEAK),
-        speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),
-    ),
+    signs=(speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),),
     implies=(
         *("network-partition", "process-pause", "process-crash", "slow-processing", "rebalance-straggler"),
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
@@ -62,3 +99,178 @@ CAUSE = Cause(
     lookalikes=("network-partition",),
     settings=("offsets.topic.replication.factor", "session.timeout.ms", "controlled.shutdown.enable"),
 )
+
+
+def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:
+    """The coordinator stood still with a rebalance open; its members waited, and were removed when it woke up."""
+    number, rebalances = silence.removal.speaker.broker, silence.disturbed(timeline)
+    end = silence.rebalance.started_at + silence.open_ms
+    removed = timeline.departures.between(silence.rebalance.started_at, end)
+    name = "The coordinator" if number is None else f"broker-{number}"
+    return Hypothesis(
+        because=silence.lines,
+        culprits=() if number is None else (broker(number),),
+        clues={STOOD_STILL: Present(silence.lines)},
+        severity="warning",
+        onset=silence.rebalance.started_at,
+        explains=tuple(rebalances),
+        implies=(*removed, *timeline.departures.between(end, end + ONE_REBALANCE_MS)),
+        narrative=(
+            f"{name} logged nothing{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
+            " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a rebalance"
+            f" past its timeout{lasting(timeline.measured(silence.timeout_ms), ' ({} in other rebalances)')}: its"
+            " process or host stood still."
+        ),
+        advice=(
+            Advice(
+                action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
+                "slept, a full garbage collection, a blocked disk.",
+                why="Every group that it coordinates waits meanwhile.",
+            ),
+        ),
+    )
+
+
+def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
+    """One broker after another stopped coordinating the group."""
+    names = list(dict.fromkeys(m.broker for m in chain))
+    facts = effects_of_moves(timeline, chain)
+    named = [n for n in names if n != UNNAMED]
+    planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
+    unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
+    stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
+    effect = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
+    fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
+    again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
+    # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
+    timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
+    without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
+    return Hypothesis(
+        because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
+        culprits=tuple(broker(n) for n in sorted(named)),
+        clues={shown: Present(chain[0].events)},
+        severity="info"
+        if planned
+        or shown is REFUSED_A_STARTER
+        or is_planned_handover(chain, facts)
+        or whole_cluster_stopped(timeline, chain)
+        else "warning",
+        onset=chain[0].at,
+        implies=facts,
+        narrative=_not_served(chain, unharmed)
+        or f"{_capital(_named(names, shown))} {effect}{_GAVE_UP.get(fault, '')}.",
+        advice=repair_broker(fault)
+        if fault is not None
+        else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
+    )
+
+
+def _named(names: Sequence[str], shown: Row) -> str:
+    if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
+        return "the broker that a member was sent to"
+    return " then ".join(names)
+
+
+def _not_served(chain: list[CoordinatorMove], unharmed: str) -> str:
+    """What happened where the coordinator ran all the while; empty where it did not."""
+    serving = dict.fromkeys(move.served_by for move in chain if move.served_by is not None)
+    if not serving or any(move.served_by is None for move in chain):
+        return ""
+    out = " then ".join(dict.fromkeys(move.broker for move in chain))
+    return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
+
+
+def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
+    """Longest time without an answered heartbeat, as members log it; 0 if none does."""
+    lost = [e for move in chain for e in move.events if isinstance(e, CoordinatorLost)]
+    unanswered = any("session timed out" in (e.cause or "") for e in lost)
+    return shown_session_ms(timeline) or 0 if unanswered else 0
+
+
+def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
+    """The next coordinators, from the lines of brokers that loaded the group."""
+    by = _loaded_by(chain)
+    if not by:
+        return ""
+    if all(before == after for before, after in by):
+        return " and took it over again" if not in_turn else "; each took it over again"
+    if in_turn:
+        return "; each time another broker took over"
+    return f"; {by[0][1]} took over" if by[0][0] == UNNAMED else "; another broker took over"
+
+
+def _capital(names: str) -> str:
+    """At the start of a sentence; the name of a broker stays as it is."""
+    return names if names.startswith("broker-") else names[:1].upper() + names[1:]
+
+
+def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
+    """The former and the new coordinator of each move that a broker logged."""
+    return [
+        (m.broker, f"broker-{e.speaker.broker}")
+        for m in chain
+        if m.shown_by == "load"
+        for e in m.events
+        if isinstance(e, GroupLoaded)
+    ]
+
+
+def _shown(chain: list[CoordinatorMove]) -> Row:
+    by = {m.shown_by for m in chain}
+    shown: dict[ShownBy, Row] = {
+        "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
+        "answer": ANSWERED, "refusals": REFUSED_AGAIN,
+    }  # fmt: skip
+    return next((sign for kind, sign in shown.items() if kind in by), REFUSED_A_STARTER)
+
+
+def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool) -> tuple[Advice, ...]:
+    """A coordinator that moved.
+
+    `fenced` where the controller stopped hearing from the broker, `again` where the same one took the group over.
+    """
+    # A controller notices late that a broker fell silent, and members only when their own timeouts are over.
+    lasted = lasting(without_ms or None, " for at least {}" if fenced else " for up to {}")
+    without = f"The group could not commit or send heartbeats{lasted}"
+    if again and not fenced:
+        return (_replicate(f"{without} until the same broker was back"),)
+    if not fenced:
+        cleanly = Advice(
+            action="Restart brokers by controlled shutdown, one at a time.",
+            why=f"{without}{',' if lasted else ''} until a coordinator had loaded its metadata.",
+            cost="A controlled shutdown takes longer: the broker hands over every partition first.",
+        )
+        return (cleanly,)
+    find = Advice(
+        action="Find out why this broker lost its session with the controller: a crash, a long pause or the network.",
+        why=f"The controller fenced it after broker.session.timeout.ms (9 s by default). {without}.",
+    )
+    if_meant = Advice(
+        action="If it was stopped on purpose, use a controlled shutdown (SIGTERM rather than SIGKILL).",
+        why="The broker then hands over its groups before it stops, and nobody waits for its session to expire.",
+        cost="It takes longer to stop.",
+    )
+    return find, _replicate("The group waited for the same broker") if again else if_meant
+
+
+def repair_broker(fault: str) -> tuple[Advice, ...]:
+    """A broker that shut itself down."""
+    disks = fault == "log directories"
+    repair = Advice(
+        action="Free or replace the disk that the first IOException in this broker's log names, then start the broker."
+        if disks
+        else "Fix the error that this broker logged just before it shut down, then start it.",
+        why="A broker halts when the last of its log directories fails; a full disk is enough."
+        if disks
+        else "A broker halts when it can no longer be sure of its own state; it does so again until that is fixed.",
+    )
+    return (repair,)
+
+
+def _replicate(waited: str) -> Advice:
+    return Advice(
+        action=f"Check that {OFFSETS} has replicas on several brokers (kafka-topics.sh --describe); "
+        "kafka-reassign-partitions.sh adds them.",
+        why=f"{waited}; these logs show no other that took over.",
+        cost="Each commit then waits for its replicas.",
+    )

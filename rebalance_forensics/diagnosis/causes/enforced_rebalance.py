@@ -3,39 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.rebalances.enforced_rejoins import (
-    REJOINING,
-    EnforcedRejoin,
-    enforced_rejoins,
-)
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.narratives import request_in_words
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.process import ConsumerClosed
+from rebalance_forensics.events.rebalances import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+)
+from rebalance_forensics.timeline.clients import is_java
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.releases import Affected, releases_of
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, TICK_MS
 
-ENFORCED_LOGGED = stated("enforced-logged", present="the reason to rejoin says that the application enforced it")
-OWN_WORDS = stated("own-words", present="the reason to rejoin is the application's own text; no Kafka client writes it")
-REJOINED_IN_VAIN = stated(
-    "rejoined-in-vain", present="it rejoined for no visible reason and got the assignment it already had"
+ENFORCED_LOGGED = clue("enforced-logged", DECISIVE + WEAK, "the reason to rejoin says that the application enforced it")
+OWN_WORDS = clue("own-words", STRONG, "the reason to rejoin is the application's own text; no Kafka client writes it")
+REJOINED_IN_VAIN = clue(
+    "rejoined-in-vain", STRONG, "it rejoined for no visible reason and got the assignment it already had"
 )
-NO_OTHER_REASON = stated(
-    "no-other-reason", present="its release logs every other reason to rejoin, and it rejoined first without one"
+NO_OTHER_REASON = clue(
+    "no-other-reason", STRONG + WEAK, "its release logs every other reason to rejoin, and it rejoined first without one"
 )
 
-HOW: Mapping[str, Sign] = {
+HOW: Mapping[str, Row] = {
     "logged": ENFORCED_LOGGED,
     "own-words": OWN_WORDS,
     "in-vain": REJOINED_IN_VAIN,
     "no-other-reason": NO_OTHER_REASON,
 }
+# Each makes a member join again, or ends its membership, with a line of its own.
+_DRIVEN = (
+    CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
+    JoinFailed, JoinRequested, SyncFailed,
+)  # fmt: skip
+# Clients that log changed topics and subscriptions, but not an enforced rebalance.
+_LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
+# Reasons that AbstractCoordinator and ConsumerCoordinator send by themselves, 3.2 to 4.3.
+_JAVA_REASONS = (
+    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
+    "subscription has changed",
+    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
+    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
+    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
+)  # fmt: skip
+# Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800).
+_OTHER_CLIENTS_REASONS = (
+    "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
+    "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
+    "partitions on topics another member is consuming", "offset commit error", "client leaving group",
+    "group is rebalancing", "member id is not known by the group coordinator", "generation id is not current",
+    "group instance id has been fenced", "partitions were added to a subscribed topic",
+    "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
+)  # fmt: skip
+REJOINING = (Request, JoinSucceeded)
+"""Evidence of such a rejoin."""
 
 
-def shown_by(rejoin: EnforcedRejoin) -> dict[Sign, Answer]:
+def shown_by(rejoin: EnforcedRejoin) -> dict[Row, Answer]:
     """By what it shows; a rejoin without a reason shows nothing."""
     return {HOW[rejoin.shown]: Present(distinct_events(rejoin.lines))} if rejoin.shown in HOW else {}
 
@@ -47,7 +90,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield Hypothesis(
             because=rejoin.lines,
             culprits=culprits,
-            answers=shown_by(rejoin),
+            clues=shown_by(rejoin),
             participants=(rejoin.participant,),
             severity="info",
             implies=with_rebalances(timeline, rejoin.facts),
@@ -68,10 +111,6 @@ CAUSE = Cause(
     propose=propose,
     evidence_types=REJOINING,
     signs=(
-        speaks_for(ENFORCED_LOGGED, DECISIVE + WEAK),
-        speaks_for(OWN_WORDS, STRONG),
-        speaks_for(REJOINED_IN_VAIN, STRONG),
-        speaks_for(NO_OTHER_REASON, STRONG + WEAK),
         speaks_against(rejoins.no_hint, WEAK),
         speaks_against(rejoins.topic_changed_before, STRONG),
         speaks_against(rejoins.partitions_grew, STRONG),
@@ -80,3 +119,130 @@ CAUSE = Cause(
     lookalikes=("subscription-change", "topic-metadata-change"),
     kips=("KIP-568", "KIP-800"),
 )
+
+
+def request_in_words(rejoin: EnforcedRejoin) -> str:
+    """An application that asked for a rebalance, or may have."""
+    match rejoin.shown:
+        case "in-vain":
+            return (
+                "apparently asked for a rebalance without effect: it rejoined for no logged reason and got its "
+                "old assignment "
+                f"back; the group stayed in generation {rejoin.generation}"
+            )
+        case "no-other-reason":
+            return "asked for a rebalance: it rejoined for no other reason"
+        case "wordless":
+            return "may have asked for a rebalance: it rejoined, and no reason was logged"
+    return f"asked for a rebalance: {rejoin.reason or 'no reason given'}"
+
+
+class Rejoin(Struct, frozen=True):
+    """A member's second join without a logged reason."""
+
+    participant: Participant
+    before: JoinSucceeded
+    start: JoinStarted
+    now: JoinSucceeded
+
+
+class EnforcedRejoin(Struct, frozen=True):
+    """A member that rejoined because its application requested it, or may have, and how that shows."""
+
+    participant: Participant
+    shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
+    lines: tuple[Event, ...]
+    facts: tuple[Fact, ...] = ()
+    reason: str | None = None
+    generation: int | None = None
+
+
+def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
+    """Members that enforced a rebalance, sent a reason of their own, or rejoined without any."""
+    # enforceRebalance has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
+    for request in timeline.requests:
+        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
+            how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
+            yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
+    for rejoined in _unexplained_rejoins(timeline):
+        if rejoined.before.generation == rejoined.now.generation:
+            lines = (rejoined.start, rejoined.now)
+            yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
+        elif rejoined.before.generation == rejoined.now.generation - 1:
+            yield from _without_a_reason(timeline, rejoined)
+    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
+
+
+def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
+    """Members that joined again although nothing had ended their membership."""
+    # Before 3.0 enforceRebalance is the one reason to join that no client logs. The coordinator rebalances for the
+    # leader alone: to any other member with unchanged metadata it repeats the assignment.
+    found: list[Rejoin] = []
+    joined: dict[Participant, JoinSucceeded] = {}
+    asked: dict[Participant, JoinStarted] = {}
+    may_be = timeline.kind == "consumer" and len(timeline.of(JoinSucceeded)) > 1 and timeline.of(JoinStarted)
+    for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if may_be else ():
+        participant = timeline.participants.of_speaker(event)
+        if participant is None:
+            continue
+        if isinstance(event, JoinStarted):
+            asked[participant] = event
+        elif isinstance(event, JoinSucceeded):
+            before, start = joined.get(participant), asked.pop(participant, None)
+            if before is not None and start is not None and _is_again(timeline, participant, before, event):
+                found.append(Rejoin(participant, before, start, event))
+            joined[participant] = event
+        else:
+            joined.pop(participant, None)
+    return found
+
+
+def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceeded, now: JoinSucceeded) -> bool:
+    same = before.member == now.member and place_name(before) == place_name(now)
+    restarted = timeline.starts.of(participant).any_between(time_of(before), time_of(now))
+    return same and is_java(now) and not restarted
+
+
+def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[EnforcedRejoin]:
+    # Clients 2.7 and 2.8 log every other reason to join: a member that joins first and logs none enforced it.
+    at = time_of(rejoined.start)
+    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.participant) == at), None)
+    if rebalance is None or min(rebalance.joined_at.values()) < at:
+        return
+    if timeline.moves(at - HEARTBEAT_MS, at + TICK_MS):
+        return
+    gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
+    hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
+    if hands_over or not timeline.cached(releases_of).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
+        return
+    requests = timeline.requests.of(rejoined.participant).between(at - TICK_MS, at + HEARTBEAT_MS)
+    lines = (rejoined.start, *rebalance.events, rejoined.now)
+    yield EnforcedRejoin(rejoined.participant, "no-other-reason", lines, (*requests, rebalance))
+
+
+def _is_enforced(request: Request) -> bool:
+    # One of Kafka's own reasons with text stuck to it, such as the next CSV column, is not the application's.
+    return request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
+
+
+def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
+    # A text that no Kafka client writes by itself was passed to enforceRebalance(reason).
+    if timeline.kind != "consumer":
+        return False
+    reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
+    if any(reason and not _is_client_reason(reason) for reason in reasons):
+        return request.why in ("other", "member-rejoined", "leader-rejoined")
+    return request.why == "other" and any(_is_java_request(e) for e in request.events)
+
+
+def _is_java_request(event: Event) -> bool:
+    # Other clients word their reasons freely; only the Java client's are all known.
+    return isinstance(event, JoinRequested) and is_java(event)
+
+
+def _is_client_reason(reason: str) -> bool:
+    return reason.strip() in ("", "not provided", "null") or any(
+        words in reason for words in (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
+    )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.advice.brokers import raise_group_size
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     REJECTING,
     Refusal,
     Rejection,
+    about_rejection,
     most_members,
     rejections,
     size_setting,
 )
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.rejections import REJECTED, about_rejection
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import how_often
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 UNLIMITED = 2**31 - 1
@@ -52,9 +53,19 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     evidence_types=REJECTING,
-    signs=(speaks_for(REJECTED, DECISIVE + WEAK),),
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("inconsistent-protocol", "authorization-failure"),
     settings=("group.max.size", "group.consumer.max.size", "group.share.max.size"),
     kips=("KIP-389",),
 )
+
+
+def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advice, ...]:
+    """A full group. Members of a share group share partitions, so more of them than partitions have work."""
+    idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
+    more = Advice(
+        action=f"Raise {size_setting(timeline)} on the brokers, or do not start more members than it allows.",
+        why=f"The coordinator rejected its join {how_often(events)}{idle}.",
+        cost="Larger groups rebalance more slowly.",
+    )
+    return (more,)

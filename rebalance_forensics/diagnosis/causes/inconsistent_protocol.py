@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.advice.assignors import share_an_assignor
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import REJECTING, Refusal, rejections
-from rebalance_forensics.diagnosis.episodes.coordinator.mixed_protocols import MIXING, mixed_protocols
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals import rejections as refusals
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
+    REJECTING,
+    Refusal,
+    about_rejection,
+    moves_during_rejection,
+    rejections,
+)
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.durations import how_often
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import ConversionRefused, GroupHeartbeatFailed
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import JoinSucceeded
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 OF_KAFKA = {
     "RangeAssignor": "range",
@@ -26,18 +40,28 @@ OF_KAFKA = {
 """ConsumerPartitionAssignor.name() of each, which JoinGroup carries."""
 ASSIGNORS = "partition.assignment.strategy"
 NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
+MIGRATION_REFUSED = clue(
+    "migration-refused",
+    DECISIVE + WEAK,
+    "the coordinator refused to let members of both group protocols into the group",
+)
+# Comes with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
+_NOT_OF_THIS_TYPE = "is not a consumer group"
+MIXING = (ConversionRefused, GroupHeartbeatFailed)
+"""Lines that may show a member of the other protocol."""
+_MIGRATION_OFF = "group migration is disabled"
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors, or whose group protocol, the group does not accept."""
     for rejection in rejections(timeline, NOTHING_IN_COMMON):
-        yield refusals.about_rejection(
+        yield about_rejection(
             timeline,
             rejection,
             narrative=f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}.",
             advice=share_an_assignor(rejection.events),
         )
-    yield from (refusals.about_refused_migration(timeline, mixture) for mixture in mixed_protocols(timeline))
+    yield from (about_refused_migration(timeline, mixture) for mixture in mixed_protocols(timeline))
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
@@ -78,9 +102,110 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     evidence_types=(*REJECTING, *MIXING),
-    signs=(speaks_for(refusals.REJECTED, DECISIVE + WEAK), speaks_for(refusals.MIGRATION_REFUSED, DECISIVE + WEAK)),
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),
     settings=("partition.assignment.strategy", "group.protocol", "group.consumer.migration.policy"),
     kips=("KIP-429", "KIP-848"),
 )
+
+
+def about_refused_migration(timeline: Timeline, mixture: MixedProtocols) -> Hypothesis:
+    """Members of one group protocol were turned away from a group of the other."""
+    whose = mixture.participants
+    facts = [f for p in whose for f in moves_during_rejection(timeline, p, mixture.begin, mixture.end)]
+    culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
+    who = ", ".join(c.name for c in culprits) if whose else "A member"
+    joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
+    group = "classic" if mixture.joined_with == "consumer" else "consumer"
+    return Hypothesis(
+        because=mixture.lines,
+        culprits=culprits,
+        clues={MIGRATION_REFUSED: Present(mixture.lines)},
+        participants=whose,
+        severity="warning",
+        implies=with_rebalances(timeline, facts),
+        narrative=(
+            f"{who} {joins} with the {mixture.joined_with} protocol, the group uses the {group} one, "
+            f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
+        ),
+        advice=allow_migration(mixture.lines),
+    )
+
+
+def share_an_assignor(events: Sequence[Event]) -> tuple[Advice, ...]:
+    """A member that has no assignor in common with the others."""
+    agree = Advice(
+        action=(
+            "Give all members one common partition.assignment.strategy and migrate in two rolling restarts; mix "
+            "classic and consumer protocol members only as group.consumer.migration.policy allows."
+        ),
+        why=(
+            "The coordinator accepts only members that support an assignor all others support; it rejected this one "
+            f"{how_often(events)}."
+        ),
+        cost="Each rolling restart costs at least a rebalance for every member.",
+    )
+    return (agree,)
+
+
+def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
+    """Members of both group protocols in one group."""
+    allow = Advice(
+        action=(
+            "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
+            "with the same group.protocol."
+        ),
+        why=f"The coordinator rejected it {how_often(events)}.",
+        cost="A converted group cannot use custom client-side assignors.",
+    )
+    return (allow,)
+
+
+class MixedProtocols(Struct, frozen=True, kw_only=True):
+    """Rejections for the same protocol close in time, and the rejected members as far as known."""
+
+    lines: tuple[Event, ...]
+    participants: tuple[Participant, ...]
+    joined_with: str
+    """The protocol that the refused members speak."""
+    reason: str | None
+
+    @property
+    def begin(self) -> int:
+        """The first refusal."""
+        return time_of(self.lines[0])
+
+    @property
+    def end(self) -> int:
+        """The last refusal."""
+        return time_of(self.lines[-1])
+
+
+def mixed_protocols(timeline: Timeline) -> Iterator[MixedProtocols]:
+    """Every time members of the other protocol were rejected."""
+    for protocol in ("consumer", "classic"):
+        refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
+        for run in runs(refusals, time_of, ONE_REBALANCE_MS):
+            yield MixedProtocols(
+                lines=tuple(run),
+                participants=_refused(timeline, run),
+                joined_with=protocol,
+                reason=next((e.reason for e in run if isinstance(e, ConversionRefused)), None),
+            )
+
+
+def _joined_with(event: Event) -> str | None:
+    # A refused downgrade rejects nobody: the group keeps its protocol and its members.
+    match event:
+        case GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
+            return "consumer" if _NOT_OF_THIS_TYPE in (detail or "") else None
+        case ConversionRefused(before="classic", after="consumer"):
+            return "consumer"
+        case ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):
+            return "classic"
+    return None
+
+
+def _refused(timeline: Timeline, lines: Sequence[Event]) -> tuple[Participant, ...]:
+    speakers = (timeline.participants.of_speaker(e) for e in lines if e.speaker.role != "broker")
+    return tuple(dict.fromkeys(participant for participant in speakers if participant is not None))

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.advice.applications import handle_exception, outlast_lost_connections, restart_task
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
     closings,
@@ -24,25 +23,26 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
     exception_name,
     is_of_a_connection,
 )
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import departures, others
-from rebalance_forensics.diagnosis.wording.narratives import ending_in_words
+from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
-ERROR_UNHEARD = stated("error-unheard", present="no log of its own shows whether an error made it close")
-NEXT_STEP_UNHEARD = stated(
+ERROR_UNHEARD = clue("error-unheard", -STRONG - WEAK, "no log of its own shows whether an error made it close")
+NEXT_STEP_UNHEARD = clue(
     "next-step-unheard",
-    present="the coordinator is not heard long enough to show whether others were restarted before or after it",
+    -WEAK,
+    "the coordinator is not heard long enough to show whether others were restarted before or after it",
 )
-MISSING_FROM_LIST = stated("missing-from-the-next-list", present="the next list of all members lacks it")
+MISSING_FROM_LIST = clue("missing-from-the-next-list", WEAK, "the next list of all members lacks it")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -74,9 +74,6 @@ CAUSE = Cause(
         speaks_against(closes.connection_lost, STRONG + WEAK),
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
-        speaks_against(ERROR_UNHEARD, STRONG + WEAK),
-        speaks_against(NEXT_STEP_UNHEARD, WEAK),
-        speaks_for(MISSING_FROM_LIST, WEAK),
         speaks_for(closes.thread_left, STRONG),
         speaks_for(closes.task_left, STRONG),
     ),
@@ -116,7 +113,7 @@ def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
         [away],
         severity="info",
         narrative=f"{{who}} {back}.",
-        answers={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
+        clues={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
     )
 
 
@@ -128,7 +125,7 @@ def about_close_without_client_log(timeline: Timeline, away: Absence) -> Hypothe
         [away],
         severity="warning",
         narrative=f"{left}; only its own log would show whether an error was the reason.",
-        answers={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
+        clues={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
     )
 
 
@@ -140,5 +137,55 @@ def about_missing(timeline: Timeline, away: Absence) -> Hypothesis:
         [away],
         severity="info",
         narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
-        answers={MISSING_FROM_LIST: Present(tuple(lists))},
+        clues={MISSING_FROM_LIST: Present(tuple(lists))},
     )
+
+
+def ending_in_words(away: Absence) -> str:
+    """A consumer that was closed, or the threads of an instance that ended while others go on."""
+    threads = ", ".join(away.ended_threads)
+    if not threads:
+        return "{who} closed its consumer"
+    are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
+    return f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
+
+
+def restart_task(failed: str) -> tuple[Advice, ...]:
+    """A sink task of Connect that threw, and stays failed."""
+    restart = Advice(
+        action=(
+            "Fix what the task threw, then restart it: POST /connectors/NAME/tasks/N/restart. If a record causes it, "
+            "let the connector skip it: errors.tolerance=all with a dead letter queue (KIP-298)."
+        ),
+        why=f"The consumer closed after {failed}; Connect does not restart a failed task by itself.",
+        cost="With errors.tolerance=all records are skipped; what put() throws fails the task all the same.",
+    )
+    return (restart,)
+
+
+def handle_exception(away: Absence, exception: str) -> tuple[Advice, ...]:
+    """A member that closed after an exception."""
+    instance = away.participant.kind == "instance"
+    after = "" if away.back_at is None else lasting(elapsed(away.at, max(away.back_at, away.at)), " after {}")
+    back = f"and was back{after or ' later'}" if away.back_at is not None else None
+    handle = Advice(
+        action=(
+            "Handle that exception in the topology, or skip the record with an exception handler: "
+            "deserialization.exception.handler (KIP-161) or processing.exception.handler (KIP-1033, 3.9)."
+            if instance
+            else "Handle that exception in the poll loop, or let the process restart at once."
+        ),
+        why=f"It closed after {exception} {back or 'and was not back when the logs end'}.",
+        cost="A skipped record is lost unless it goes to a dead letter topic; each restart costs a rebalance.",
+    )
+    return (handle,)
+
+
+def outlast_lost_connections(exception: str) -> tuple[Advice, ...]:
+    """A KafkaJS consumer that reached no broker until it gave up."""
+    outlast = Advice(
+        action="Look at why the broker was not reachable; raise retry.retries of the KafkaJS client to outlast it.",
+        why=f"It closed after {exception}: its connection failed, not a record.",
+        cost="With more retries the consumer is silent for longer before its application hears of the failure.",
+    )
+    return (outlast,)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.advice.deployments import remove_only_absent_members
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
 from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, departures, heartbeats
+from rebalance_forensics.diagnosis.wording.durations import counted
 from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import TICK_MS
@@ -73,3 +74,18 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bo
         narrative=narrative,
         advice=remove_only_absent_members(together) if back else (),
     )
+
+
+def remove_only_absent_members(absences: Sequence[Absence]) -> tuple[Advice, ...]:
+    """Advice after an administrator removed running members."""
+    find = Advice(
+        action=(
+            "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
+            "it remove only static members that will not come back."
+        ),
+        why=(
+            f"{counted(len(absences), 'member')} joined again: each was running, and lost its partitions until the "
+            "group had rebalanced."
+        ),
+    )
+    return (find,)

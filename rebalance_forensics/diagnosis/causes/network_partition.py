@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
+from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_lost_connection
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
+from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
+from rebalance_forensics.diagnosis.wording.silences import (
+    away_ms,
+    expired_by_own_count,
+    its_log,
+    raise_above,
+    silence_in_words,
+    silence_ms,
+    silenced,
+)
+from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import known_session_ms, session_timeout_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -48,3 +67,63 @@ CAUSE = Cause(
     settings=("session.timeout.ms", "request.timeout.ms"),
     kips=("KIP-62",),
 )
+
+
+def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
+    """It ran, and could not reach the brokers."""
+    own = troubled(timeline, absence)
+    return about_heartbeat_loss(
+        timeline,
+        absence,
+        narrative=cut_off(timeline, absence, own or failed_requests(absence)),
+        severity="critical" if is_missing(timeline, [absence]) else "warning",
+        own=own[:6],
+        circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
+        advice=after_network_outage(timeline, absence),
+    )
+
+
+def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
+    """Check the network path, or let the session outlast the outage if it ended by itself."""
+    session, away = session_timeout_ms(timeline), away_ms(absence)
+    lost = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost).between(
+        absence.at - session, max(absence.back_at or 0, absence.at) + session
+    )
+    logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
+    who, known = absence.participant, known_session_ms(timeline, absence.participant)
+    return timeline.cached_as(
+        ("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged)
+    )
+
+
+def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
+    silence = silence_ms(timeline, participant, away)
+    check = Advice(
+        action=(
+            "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
+        ),
+        why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}{logged}.",
+    )
+    if away is None:
+        return (check,)
+    patience = Advice(
+        action=f"{raise_above(timeline, silence)} to ride out such outages.",
+        why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
+        cost="A dead member is then noticed "
+        f"{f'after {seconds(rounded_up(silence))}' if silence else 'that much later'}, and its partitions "
+        "stay unread that long.",
+    )
+    return check, patience
+
+
+def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
+    """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
+    if expired_by_own_count(absence):
+        known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
+        return f"{{who}} {silenced(timeline, absence)}; {known}."
+    if own:
+        return (
+            "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
+            "brokers."
+        )
+    return f"{{who}} was evicted for missing heartbeats; {its_log(absence)} whether it was running and cut off."

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.advice.brokers import keep_offsets_longer
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalances import GroupDied, GroupEmptied
@@ -23,7 +23,7 @@ from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-EXPIRED = stated("offsets-expired", present="a broker removed expired offsets while the group was empty")
+EXPIRED = clue("offsets-expired", DECISIVE + WEAK, "a broker removed expired offsets while the group was empty")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -33,7 +33,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield Hypothesis(
             because=(*found.expired, *found.emptied[-2:]),
             culprits=(the_group(timeline, timeline.members()),),
-            answers={EXPIRED: Present(found.expired)},
+            clues={EXPIRED: Present(found.expired)},
             severity="warning",
             onset=found.expired[0].at,
             narrative=(
@@ -55,7 +55,6 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     evidence_types=(OffsetsExpired,),
-    signs=(speaks_for(EXPIRED, DECISIVE + WEAK),),
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),
 )
@@ -103,3 +102,19 @@ def _is_empty(timeline: Timeline, at: int) -> bool:
     reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
     emptied = max([*logged, *(t for t in reached if t < at)], default=None)
     return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
+
+
+def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> tuple[Advice, ...]:
+    """A group that was empty for longer than its offsets are kept; None where no line shows since when."""
+    setting = timeline.settings.get("offsets.retention.minutes")
+    if empty_for_ms is None:
+        why = f"The group was empty for longer than offsets.retention.minutes{f' ({setting})' if setting else ''}."
+    else:
+        retention = f"is {setting}" if setting else "is not in the logs but must have been shorter"
+        why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
+    longer = Advice(
+        action="Raise offsets.retention.minutes above the longest time a group may be empty.",
+        why=why,
+        cost="Offsets of abandoned groups are kept longer as well.",
+    )
+    return (longer,)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.coordinator import REFUSED, TOO_FEW, about_outage
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
+    OFFSETS,
+    Outage,
+    moves_in_outage,
+    outages,
+    rebalances_in_outage,
+)
+from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
+from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.diagnosis.wording.durations import how_often
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+REFUSED = clue("offsets-write-refused", DECISIVE, f"writes to {OFFSETS} were rejected again and again")
+TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -27,7 +41,6 @@ CAUSE = Cause(
     remedy="Bring the missing broker back; three replicas, min.insync.replicas 2.",
     usual="fault",
     propose=propose,
-    signs=(speaks_for(REFUSED, DECISIVE), speaks_for(TOO_FEW, WEAK)),
     implies=(
         "coordinator-failover",
         "network-partition",
@@ -41,3 +54,52 @@ CAUSE = Cause(
     ),
     settings=("min.insync.replicas", "offsets.topic.replication.factor", "offsets.commit.required.acks"),
 )
+
+
+def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
+    """Assignments or commits could not be stored."""
+    short = (*outage.shrunk, *outage.insufficient)
+    culprits = tuple(broker(number) for number in outage.missing)
+    were = "was" if len(culprits) == 1 else "were"
+    missing = f"; {', '.join(c.name for c in culprits)} {were} missing from its in-sync replicas." if culprits else "."
+    moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
+    return Hypothesis(
+        because=outage.lines,
+        culprits=culprits,
+        clues={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
+        severity="critical",
+        onset=outage.begin,
+        implies=(*moves, *rebalances_in_outage(timeline, outage)),
+        narrative=f"{_outage_in_words(outage)}{missing}",
+        advice=replicate_offsets(outage.refused),
+    )
+
+
+def _outage_in_words(outage: Outage) -> str:
+    if outage.stored_no_assignment:
+        failed = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
+    elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
+        failed = f"to {OFFSETS}: offset commits failed"
+    else:
+        failed = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
+    return f"The coordinator could not write {failed}"
+
+
+def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
+    """An offsets topic with too few replicas in sync."""
+    return (
+        Advice(
+            action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
+            why=(
+                "A write needs at least min.insync.replicas in-sync replicas; "
+                f"without them requests failed {how_often(refused)}."
+            ),
+            cost="With fewer replicas one more failure may lose committed offsets.",
+        ),
+        Advice(
+            action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
+            why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
+            "change an existing topic.",
+            cost="Each commit then waits for a second replica.",
+        ),
+    )

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.advice.applications import catch_up
-from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.base import Event
@@ -26,8 +25,8 @@ from rebalance_forensics.timeline.timeouts import PROBING, setting_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
 
 ROUNDS = 3
-STILL_PROBING = stated(
-    "still-probing", present="each probing rebalance asked for another, and none called the assignment stable"
+STILL_PROBING = clue(
+    "still-probing", DECISIVE, "each probing rebalance asked for another, and none called the assignment stable"
 )
 
 
@@ -41,7 +40,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             culprits=(the_group(timeline),),
             severity="warning",
             explains=probing.rebalances,
-            answers={STILL_PROBING: Present(probing.lines)},
+            clues={STILL_PROBING: Present(probing.lines)},
             narrative=(
                 f"{rounds} probing rebalances{lasting(interval, ', {} apart,')} and the warm-ups still have not caught "
                 "up."
@@ -59,7 +58,6 @@ CAUSE = Cause(
     remedy="Make restoration faster than the input, or raise acceptable.recovery.lag.",
     usual="fault",
     propose=propose,
-    signs=(speaks_for(STILL_PROBING, DECISIVE),),
     lookalikes=("streams-endpoint-change", "thread-replacement"),
     settings=(
         "probing.rebalance.interval.ms",
@@ -109,3 +107,16 @@ def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
     yield from rebalance.events[:1]
     requested = timeline.of(FollowUpRequested).between(began, rebalance.ended_at() + ONE_REBALANCE_MS)
     yield from [e for e in requested if e.scheduled_at][:1]
+
+
+def catch_up(rounds: int, interval_ms: int | None, lag: str | None) -> tuple[Advice, ...]:
+    """Warm-ups that never catch up; `interval_ms` is None where the lines have no times."""
+    faster = Advice(
+        action="Raise acceptable.recovery.lag or max.warmup.replicas, or find out why restoration is slow.",
+        why=(
+            f"{rounds} probing rebalances so far{lasting(interval_ms, ', {} apart')}: they repeat until every "
+            f"warm-up task's lag is at most acceptable.recovery.lag{f' ({lag})' if lag else ''}."
+        ),
+        cost="A task that moves with more lag has more to restore before it can process.",
+    )
+    return (faster,)

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.deaths import death_of
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_crash
-from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    STRONG,
+    WEAK,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    sign,
+    speaks_against,
+    speaks_for,
+)
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.timeouts import least_session, session_setting
+from rebalance_forensics.events.process import ProcessDied
+from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.processes import ended_with
+from rebalance_forensics.timeline.timeouts import session_of_member_ms, session_timeout_ms
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
 @sign(present="the end of its process was logged", absent="")
@@ -66,3 +84,84 @@ CAUSE = Cause(
     settings=("session.timeout.ms",),
     kips=("KIP-62", "KIP-345"),
 )
+
+
+def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> Hypothesis:
+    """Its process died; `newcomers` without a name took its place."""
+    died = death_of(timeline, absence)
+    return about_heartbeat_loss(
+        timeline,
+        absence,
+        narrative=stopped_without_leaving(timeline, absence, newcomers),
+        severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
+        own=(*((died,) if died is not None else ()), *last_line(timeline, absence)),
+        implies=newcomers,
+        advice=after_crash(timeline, absence),
+    )
+
+
+def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
+    """Find out why the process died; a shorter session gives its partitions away sooner."""
+    session = session_of_member_ms(timeline, absence.participant)
+    is_set_to = f" ({seconds(session)})" if session else ""
+    return (
+        _look_for_its_end(timeline, absence),
+        Advice(
+            action=f"Lower {session_setting(timeline)} if another member must take over sooner "
+            f"(not below {least_session(timeline)}).",
+            why=f"A dead member's partitions stay unread until its session expires{is_set_to}.",
+            cost="A pause longer than the new timeout then costs a rebalance (process-pause).",
+        ),
+    )
+
+
+def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
+    """Where to look for the end of the process: in the JVM's own line, if there is one."""
+    died = death_of(timeline, absence)
+    if died is not None and "OutOfMemoryError" in (died.reason or ""):
+        return Advice(
+            action="Give that process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
+            "heap dump the next time.",
+            why=f"It died of {died.reason}.",
+        )
+    if died is not None:
+        return Advice(
+            action="Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
+            why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
+        )
+    return Advice(
+        action="Find out how that process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+        why="Its log ends without a shutdown."
+        if absence.participant.has_log
+        else "Its own log would show how it ended.",
+    )
+
+
+def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> str:
+    """A process that died; `newcomers` took its place."""
+    session = session_of_member_ms(timeline, absence.participant)
+    expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
+    died = death_of(timeline, absence)
+    reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
+    how = "it was missing from the next generation" if absence.vanished else expired
+    how = how if died is None else reason if absence.only_died else f"{reason} and {how}"
+    return f"{{who}} stopped without leaving the group: {how}; {_afterwards(absence, newcomers)}."
+
+
+def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
+    if absence.start is not None:
+        return "a new process of it started afterwards"
+    if absence.back_at is not None:
+        return "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
+    return "a newcomer took its place" if newcomers else "the logs do not mention it again"
+
+
+def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
+    """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
+    deaths = timeline.of(ProcessDied)
+    if not deaths:
+        return None
+    begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
+    near = deaths.between(begin, absence.at + ROUND_TRIP_MS)
+    own_deaths = [e for e in near if absence.participant in ended_with(timeline.participants, e)]
+    return own_deaths[-1] if own_deaths else None

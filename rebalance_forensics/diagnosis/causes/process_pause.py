@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_pause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeat_loops, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.silences import (
+    away_ms,
+    its_log,
+    raise_above,
+    silence_in_words,
+    silence_ms,
+    silenced,
+)
+from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import known_session_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -56,3 +71,52 @@ CAUSE = Cause(
     settings=("session.timeout.ms", "heartbeat.interval.ms"),
     kips=("KIP-62", "KIP-735"),
 )
+
+
+def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
+    """Its process stood still and resumed later."""
+    own = lines_after(timeline, absence)
+    return about_heartbeat_loss(
+        timeline,
+        absence,
+        narrative=sent_no_heartbeat(timeline, absence, own),
+        severity="warning",
+        own=own,
+        advice=after_pause(timeline, absence),
+    )
+
+
+def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
+    """Find out what stopped the process, or let the session outlast it."""
+    away, known = away_ms(absence), known_session_ms(timeline, absence.participant)
+    return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
+
+
+def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
+    silence = silence_ms(timeline, participant, away)
+    session = session_in_words(timeline, participant)
+    return (
+        Advice(
+            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
+            why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}; "
+            f"the session timeout is {session}.",
+        ),
+        Advice(
+            action=f"{raise_above(timeline, silence)} if such pauses are normal.",
+            why="A pause shorter than the session timeout causes no rebalance.",
+            cost=f"A dead member is then noticed after {seconds(rounded_up(silence))} rather than {session}."
+            if silence
+            else f"A dead member is then noticed later than now ({session}).",
+        ),
+    )
+
+
+def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
+    """A process that stood still; `own` is what its own log shows of it."""
+    back_at = absence.back_at or 0
+    later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
+    back = f" and rejoined{later}" if back_at >= absence.at else ""
+    seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
+    seen = seen and timeline.measured(1) is not None
+    known = "its log is silent meanwhile, then resumes" if seen else f"{its_log(absence)} whether it was paused"
+    return f"{{who}} {silenced(timeline, absence)}{back}; {known}."

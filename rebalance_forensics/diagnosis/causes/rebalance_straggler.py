@@ -11,44 +11,209 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.advice.poll_loops import allow_slower_rejoins, poll_at_last, poll_during_rebalances
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import LongBarrier, allowed_ms, long_barriers
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalance_notices import RebalanceNotice, rebalance_notices
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import coordinator_silences
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
+from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import (
+    LongBarrier,
+    allowed_ms,
+    barrier_end,
+    long_barriers,
+)
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
-from rebalance_forensics.diagnosis.signs import barriers
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    STRONG,
+    WEAK,
+    Absent,
+    Answer,
+    Need,
+    Present,
+    Row,
+    Subject,
+    Unobservable,
+    clue,
+    looked,
+    sign,
+    speaks_against,
+)
+from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
-from rebalance_forensics.diagnosis.wording.durations import counted, lasting, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
+from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.events.rebalances import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    JoinStarted,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.timeline.clients import ANSWERS_TO_NOTICE, logs_joins
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import all_have_heard_ms, quiet_ms, shown_rebalance_ms
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.timeouts import (
+    DEFAULT_MS,
+    HEARTBEAT,
+    POLL,
+    SESSION,
+    all_have_heard_ms,
+    known_session_ms,
+    quiet_ms,
+    shown_poll_ms,
+    shown_rebalance_ms,
+)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 _EXPIRED = ("rebalance-timeout", "revocation-timeout")
-LONG = stated(
-    "long-barrier", present="the join barrier stood open longer than heartbeats and the initial delay explain"
-)
-LAST = stated("last-to-join", present="one member joined long after the others, or was removed because it did not join")
-REMOVED = stated(
+LONG = clue("long-barrier", STRONG, "the join barrier stood open longer than heartbeats and the initial delay explain")
+LAST = clue("last-to-join", STRONG, "one member joined long after the others, or was removed because it did not join")
+REMOVED = clue(
     "removed-at-rebalance-timeout",
-    present="the coordinator removed it because it did not take part in the rebalance before the timeout",
+    STRONG,
+    "the coordinator removed it because it did not take part in the rebalance before the timeout",
 )
-REMOVED_AGAIN = stated(
-    "removed-at-every-rebalance-timeout", present="rebalance after rebalance it was removed at the rebalance timeout"
+REMOVED_AGAIN = clue(
+    "removed-at-every-rebalance-timeout", STRONG, "rebalance after rebalance it was removed at the rebalance timeout"
 )
-HEARD = stated("heard-and-did-not-join", present="it was told of the rebalance again and again and did not join")
-WAITED_ALONE = stated("only-newcomer-heard", present="only a newcomer's log shows how long it waited to be let in")
+HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance again and again and did not join")
+WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
+_POLL = "Find out what keeps that member from calling poll() during a rebalance."
+# A member without a coordinator cannot join, however often it polls.
+_ENDS = (*ANSWERS_TO_NOTICE, CoordinatorLost)
+_UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
+MOST_LINES = 6
+HEARTBEATS_PER_SESSION = 3
+"""heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig)."""
+
+
+def _barriers(subject: Subject) -> list[Rebalance]:
+    return [fact for fact in subject.facts if isinstance(fact, Rebalance)]
+
+
+def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
+    begin, end = rebalance.started_at - ROUND_TRIP_MS, barrier_end(rebalance) + ROUND_TRIP_MS
+    return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
+
+
+def _ended(rebalance: Rebalance, departure: Departure) -> bool:
+    """True if the barrier waited for this expiry alone, and not for other members as well."""
+    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - ROUND_TRIP_MS
+
+
+@sign(
+    present="the barrier ended when the session of a silent member expired",
+    absent="no session expired while the barrier was open",
+)
+def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
+    """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
+    barriers = _barriers(subject)
+    expired = [d for r in barriers for d in _lost_meanwhile(timeline, r) if _ended(r, d)]
+    if expired:
+        return Present(tuple(e for d in expired for e in d.events))
+    logs = [g for r in barriers for g in covering(timeline.coverage.brokers, r.started_at, barrier_end(r))]
+    if barriers and logs:
+        return Absent(looked(logs, barriers[0].started_at, barrier_end(barriers[-1])))
+    return Unobservable((coordinator_log(subject.begin, subject.end),))
+
+
+@sign(present="a member was lost without a LeaveGroup while the barrier was open", absent="")
+def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+    """A member was lost meanwhile: an expiry, its own log, or its absence from the next generation shows it."""
+    lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
+    return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
+
+
+@sign(present="the coordinator moved while the barrier was open, so the members had to find it again first", absent="")
+def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+    """The group waited for another broker to load it, not for one of its members."""
+    loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
+    return Present(tuple(loads)) if loads else Unobservable()
+
+
+@sign(
+    present="the coordinator itself stood still: it logged nothing for several times the rebalance timeout", absent=""
+)
+def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Answer:
+    """The barrier stood open because the coordinator did not run, or members missed the next one for that reason."""
+    barriers = {r.id for r in _barriers(subject)}
+    silences = [s for s in coordinator_silences(timeline) if any(r.id in barriers for r in s.disturbed(timeline))]
+    return Present(distinct_events(e for s in silences for e in s.lines)) if silences else Unobservable()
+
+
+@sign(
+    present="the logs do not tell heartbeat.interval.ms: at a third of the session timeout, members hear of it as late",
+    absent="",
+)
+def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
+    """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
+    late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
+    if HEARTBEAT in timeline.settings or None in late:
+        return Unobservable()
+    open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
+    rare = (known_session_ms(timeline) or DEFAULT_MS[SESSION]) // HEARTBEATS_PER_SESSION
+    explained = open_ms and max(open_ms) <= rare + HEARTBEAT_MS
+    return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
+
+
+def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
+    """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
+    begin, joined = rebalance.started_at, rebalance.joined_at.get(participant)
+    if joined is None:
+        return None
+    responses = timeline.events_from(participant, JoinRequested, HeartbeatFailed).between(begin, joined)
+    notice = next((e for e in responses if is_rebalance_notice(e)), None)
+    return notice if notice is not None and joined - time_of(notice) < time_of(notice) - begin else None
+
+
+@sign(
+    present="its own log shows that it could not reach the coordinator while the group waited for it",
+    absent="its own log shows no trouble with the coordinator while the group waited for it",
+)
+def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
+    """The awaited members looked for their coordinator in vain; a client that does so is polling."""
+    barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
+    if not barriers or not subject.participants:
+        return Unobservable()
+    begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
+    for participant in subject.participants:
+        losses = _coordinator_trouble(timeline, participant, begin, end)
+        lines += losses[:MOST_LINES]
+        logs = covering(timeline.coverage.of(participant), begin, end)
+        if not losses and logs:
+            return Absent(looked(logs, begin, end))
+        needs += [] if losses else [client_log(participant, begin, end)]
+    return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
+
+
+def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
+    """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
+    attempts = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
+        begin, end
+    )
+    asked = [e for e in attempts if isinstance(e, JoinFailed | SyncFailed)]
+    refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
+    lost = [e for e in attempts if isinstance(e, CoordinatorLost)]
+    if lost:
+        found = [time_of(e) for e in attempts if isinstance(e, CoordinatorFound) and time_of(e) > time_of(lost[-1])]
+        if 2 * ((found[0] if found else end) - time_of(lost[0])) >= end - begin:
+            return sorted([*refused, *lost], key=time_of)
+    return refused
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -70,18 +235,12 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(LONG, STRONG),
-        speaks_for(LAST, STRONG),
-        speaks_for(REMOVED, STRONG),
-        speaks_for(REMOVED_AGAIN, STRONG),
-        speaks_for(HEARD, STRONG),
-        speaks_against(WAITED_ALONE, WEAK),
-        speaks_against(barriers.heartbeats_may_explain, STRONG + WEAK),
-        speaks_against(barriers.session_expiry_ended_it, DECISIVE),
-        speaks_against(barriers.member_lost_meanwhile, DECISIVE - WEAK),
-        speaks_against(barriers.coordinator_out_of_reach, DECISIVE),
-        speaks_against(barriers.coordinator_moved_meanwhile, DECISIVE),
-        speaks_against(barriers.coordinator_stood_still, DECISIVE),
+        speaks_against(heartbeats_may_explain, STRONG + WEAK),
+        speaks_against(session_expiry_ended_it, DECISIVE),
+        speaks_against(member_lost_meanwhile, DECISIVE - WEAK),
+        speaks_against(coordinator_out_of_reach, DECISIVE),
+        speaks_against(coordinator_moved_meanwhile, DECISIVE),
+        speaks_against(coordinator_stood_still, DECISIVE),
     ),
     implies=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),
@@ -241,7 +400,7 @@ def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> H
     return Hypothesis(
         because=[*lines[:2], *opened[:2], *lines[2:], *(e for back in returns for e in back.events[:1]), *opened[2:]],
         culprits=culprits,
-        answers={REMOVED: Present(tuple(lines[:4]))}
+        clues={REMOVED: Present(tuple(lines[:4]))}
         | ({REMOVED_AGAIN: Present(tuple(lines[:4]))} if len(lines) > 1 else {}),
         participants=missed.participants,
         severity="warning",
@@ -281,7 +440,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     return Hypothesis(
         because=barrier.lines,
         culprits=culprits,
-        answers={LONG: Present(barrier.lines[:2])} | _last_to_join(barrier),
+        clues={LONG: Present(barrier.lines[:2])} | _last_to_join(barrier),
         participants=barrier.last,
         severity="warning",
         onset=barrier.rebalance.started_at,
@@ -294,7 +453,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     )
 
 
-def _last_to_join(barrier: LongBarrier) -> dict[Sign, Answer]:
+def _last_to_join(barrier: LongBarrier) -> dict[Row, Answer]:
     """LAST, or WAITED_ALONE if all lines are a newcomer's: it may have joined an empty group together with others."""
     if barrier.last:
         return {LAST: Present(barrier.lines[-2:])}
@@ -310,7 +469,7 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     return Hypothesis(
         because=[*late.notices[:4], late.notices[-1], *joined],
         culprits=culprits,
-        answers={LONG: Present((late.notices[0], *joined)), HEARD: Present(late.notices[:4])},
+        clues={LONG: Present((late.notices[0], *joined)), HEARD: Present(late.notices[:4])},
         participants=(late.participant,),
         severity="warning",
         onset=late.began_at,
@@ -427,7 +586,7 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
     return Hypothesis(
         because=[*barrier.notices[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)],
         culprits=culprits,
-        answers=heard | ({LONG: Present(barrier.waiting[:2] or barrier.notices[-1:])} if barrier.is_one else {}),
+        clues=heard | ({LONG: Present(barrier.waiting[:2] or barrier.notices[-1:])} if barrier.is_one else {}),
         participants=barrier.participants,
         severity="warning",
         onset=barrier.began_at,
@@ -439,3 +598,111 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         ),
         advice=poll_at_last(open_ms),
     )
+
+
+def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Advice, ...]:
+    """A member that joins late makes the whole group wait; max.poll.interval.ms bounds how long.
+
+    `open_ms` is how long it waited here; None where the lines have no times.
+    """
+    limit = shown_poll_ms(timeline) or 0
+    known = f" ({limit} ms)" if limit else ""
+    return (
+        Advice(action=_POLL, why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
+        Advice(
+            action=f"Lower {consumer_setting(timeline, POLL)}: it bounds how long a rebalance waits "
+            "(rebalance timeout).",
+            why=f"The coordinator removes members that do not rejoin within it{known}"
+            f"{lasting(open_ms, '; this rebalance waited {}')}.",
+            cost="Healthy members whose poll loop takes longer than the new value are then removed as well.",
+        ),
+    )
+
+
+def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: int | None) -> tuple[Advice, ...]:
+    """Members that miss the rebalance timeout again and again need a longer one, or a shorter loop.
+
+    `needed_ms` is how long a member that was removed took from the start of the rebalance to its next JoinGroup.
+    """
+    setting_of = "rebalance.timeout.ms" if timeline.kind == "connect" else "max.poll.interval.ms"
+    known = f" ({timeout_ms} ms)" if timeout_ms else ""
+    needed = None if needed_ms is None else timeline.measured(needed_ms)
+    enough = f"to about {rounded_up(needed)}" if needed else "above the time that a member needs to rejoin"
+    return (
+        Advice(
+            action=f"Raise the rebalance timeout {enough}: {setting_of} in Java clients; KafkaJS rebalanceTimeout, "
+            "Sarama Consumer.Group.Rebalance.Timeout, franz-go RebalanceTimeout.",
+            why=f"The coordinator removes members that do not rejoin within it{known}"
+            f"{lasting(needed, '; a removed member asked to join {} after the rebalance began')}.",
+            cost="A rebalance may then wait that long for a stuck member.",
+        ),
+        Advice(
+            action=f"Call poll() more often: lower {consumer_setting(timeline, 'max.poll.records')}, or move slow work "
+            "out of the poll loop.",
+            why="A member can rejoin only from poll().",
+        ),
+    )
+
+
+def poll_at_last(open_ms: int | None) -> tuple[Advice, ...]:
+    """Advice for a group that still waits when the logs end."""
+    why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."
+    return (Advice(action=_POLL, why=why),)
+
+
+class RebalanceNotice(Struct, frozen=True):
+    """A run of heartbeats that reported a rebalance, and the member's next action; None where it took none."""
+
+    participant: Participant
+    notices: tuple[Event, ...]
+    ended_by: Event | None
+
+    @property
+    def began_at(self) -> int:
+        """The first notice."""
+        return time_of(self.notices[0])
+
+    @property
+    def ended_at(self) -> int:
+        """The member's action, else the last notice."""
+        return time_of(self.ended_by or self.notices[-1])
+
+    @property
+    def lasted_ms(self) -> int:
+        """How long the member is known to have kept the others waiting."""
+        return self.ended_at - self.began_at
+
+    @property
+    def ended_with_a_join(self) -> bool:
+        """True if it sent its JoinGroup in the end."""
+        return isinstance(self.ended_by, JoinStarted)
+
+    def is_one_rebalance(self, timeline: Timeline) -> bool:
+        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup."""
+        times = [*map(time_of, self.notices), self.ended_at]
+        longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
+        return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
+
+    def joined(self, timeline: Timeline) -> list[Rebalance]:
+        """The rebalances that its JoinGroup was for."""
+        at = self.ended_at
+        return [r for r in timeline.rebalances.touching(at, at) if r.joined_at.get(self.participant) == at]
+
+
+def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
+    """Each run of notices until the member acted, oldest first."""
+    # A member that has joined waits itself: notices after its JoinGroup do not count.
+    is_notified = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
+    if not is_notified or not logs_joins(timeline, participant):
+        return
+    notices: list[Event] = []
+    waits = False
+    for event in timeline.events_from(participant, *_ENDS, HeartbeatFailed, JoinRequested):
+        if isinstance(event, _ENDS):
+            if notices:
+                yield RebalanceNotice(participant, tuple(notices), event)
+            notices, waits = [], isinstance(event, JoinStarted)
+        elif not waits and is_rebalance_notice(event):
+            notices.append(event)
+    if notices:
+        yield RebalanceNotice(participant, tuple(notices), None)

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.restart_walks import restart_walks
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.restarts import about_walk
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import closings
-from rebalance_forensics.diagnosis.signs.walks import ALL_BACK, CUT, EXPIRED_IN_TURN, ONLY_LISTED, WALKED
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.participants import members
+from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
+from rebalance_forensics.events.epochs import GroupConverted
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
+from rebalance_forensics.timeline.windows import TICK_MS
+
+WALKED = clue("restarted-one-after-another", STRONG, "one member after another left, until most had been restarted")
+ALL_BACK = clue("every-return-logged", STRONG, "each of them came back, or was replaced")
+ONLY_LISTED = clue(
+    "known-from-lists-only",
+    -STRONG - WEAK,
+    "for at least half of the restarts, only the leader's lists of members show who left and came back",
+)
+EXPIRED_IN_TURN = clue(
+    "expired-in-turn", -STRONG - WEAK, "no LeaveGroup and no log of their own shows whether they were stopped"
+)
+CUT = clue(
+    "walk-beyond-the-logs", -STRONG, "the logs begin or end within a step of it, and most members were not replaced yet"
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -28,14 +51,7 @@ CAUSE = Cause(
     ),
     usual="planned",
     propose=propose,
-    signs=(
-        speaks_for(WALKED, STRONG),
-        speaks_for(ALL_BACK, STRONG),
-        speaks_against(ONLY_LISTED, STRONG + WEAK),
-        speaks_against(EXPIRED_IN_TURN, STRONG + WEAK),
-        speaks_against(CUT, STRONG),
-        speaks_against(closings.why_unheard, STRONG),
-    ),
+    signs=(speaks_against(closings.why_unheard, STRONG),),
     implies=(
         "member-left",
         "process-crash",
@@ -49,3 +65,79 @@ CAUSE = Cause(
     settings=("group.instance.id", "session.timeout.ms"),
     kips=("KIP-345", "KIP-429"),
 )
+
+
+def shown_by(walk: RestartWalk) -> dict[Row, Answer]:
+    """The answers of a walk: departures, returns, and the kinds of lines that show them."""
+    went = Present(tuple(e for r in walk.restarts for e in r.absence.events[:1]))
+    came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
+    all_back = all(r.arrivals for r in walk.restarts)
+    shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}
+    shown |= {CUT: (came, walk.cut)}
+    in_turn: dict[Row, Answer] = {EXPIRED_IN_TURN: Present()} if walk.mostly_expired else {}
+    return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | in_turn
+
+
+def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
+    """Restarts walked over the members."""
+    new_names = " under new names" if walk.new_names else ""
+    everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
+    found = about_absences(
+        timeline,
+        [r.absence for r in walk.restarts],
+        because=walk.lines,
+        culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
+        severity="info",
+        implies=[a for r in walk.restarts for a in r.arrivals],
+        clues=shown_by(walk),
+        narrative=(
+            f"{len(walk.participants)} {who} were restarted one after another{new_names}"
+            f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
+        ),
+        advice=static_membership(timeline, walk),
+    )
+    return replace(found, participants=walk.participants)
+
+
+def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
+    """The protocols between which the group was converted meanwhile (KIP-848), as its coordinator logged it."""
+    times = sorted(event.at for event in walk.lines if event.at is not None)
+    if not times:
+        return ""
+    ungrouped = timeline.of(GroupConverted).between(times[0] - TICK_MS, times[-1] + TICK_MS)
+    known = [e for e in ungrouped if e.before and e.after]
+    return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
+
+
+def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ...]:
+    """Restarts one after another: a static member that is back in time costs no rebalance."""
+    session = session_in_words(timeline)
+    cost = f"A member that is really gone is noticed only after session.timeout.ms ({session})."
+    if walk.new_names:
+        stable = Advice(
+            action=(
+                "Let each new process take over the group.instance.id of an old one (a StatefulSet's pod name), "
+                "and start it only when the old one is gone."
+            ),
+            why=f"Under a new name every restart is a join and a leave: {len(walk.restarts)} of each here.",
+            cost=cost,
+        )
+        return (stable,)
+    why = _enough(timeline, walk.longest_down_ms)
+    return (Advice(action="Give each member a group.instance.id (static membership).", why=why, cost=cost),)
+
+
+def _enough(timeline: Timeline, down: int) -> str:
+    session = session_in_words(timeline)
+    if timeline.measured(down) is None:
+        return f"A static member that is back within session.timeout.ms ({session}) causes no rebalance."
+    if down <= session_timeout_ms(timeline):
+        return (
+            f"The longest restart took {seconds(down)}; a static member that is back within session.timeout.ms "
+            f"({session}) "
+            "causes no rebalance."
+        )
+    return (
+        f"A static member that is back within session.timeout.ms ({session}) causes no rebalance; the longest "
+        f"restart took {seconds(down)}, so raise it to about {rounded_up(down)}."
+    )

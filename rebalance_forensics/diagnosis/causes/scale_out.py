@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.counted_growth import counted_growths
-from rebalance_forensics.diagnosis.episodes.members.scaling_steps import additions
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.scaling import about_additions, about_growth
-from rebalance_forensics.diagnosis.signs import newcomers
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
+from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
+from rebalance_forensics.diagnosis.episodes.members.restarts import restarts, successors
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.participants import member
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied, JoinReported
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import patience_ms
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_SCALING_MS,
+    PROCESS_START_MS,
+    ROUND_TRIP_MS,
+)
+
+NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
+PICKED = clue("new-in-an-excerpt", 0, "the picked lines do not show whether they were members before")
+PICKED_AND_COUNTED = clue(
+    "new-and-counted", STRONG, "the coordinator counts that many members more; the picked lines do not name them before"
+)
+JUST_BEGUN = clue(
+    "new-as-the-logs-begin", WEAK, "the logs begin too shortly before to show whether they were members before"
+)
+JUST_ENDED = clue(
+    "new-as-the-logs-end", WEAK, "the logs end too shortly after to show whether they took the place of others"
+)
+STILL_FORMING = clue(
+    "new-as-the-group-formed", 0, "the group had just begun: members that start with it come one after another"
+)
+IN_PLACE_OF_OTHERS = clue("came-as-others-left", WEAK, "as many others of their kind left around that time")
+COUNTED = clue("more-members-counted", STRONG, "the coordinator counts more members than ever since generation 1")
+PICKED_COUNTS = clue(
+    "more-members-than-before", WEAK, "the picked lines do not show whether the members that came are new or back"
+)
+ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
+ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -29,20 +72,196 @@ CAUSE = Cause(
     ),
     usual="planned",
     propose=propose,
-    signs=(
-        speaks_for(newcomers.NEWCOMERS, DECISIVE),
-        speaks_for(newcomers.PICKED, 0),
-        speaks_for(newcomers.PICKED_AND_COUNTED, STRONG),
-        speaks_for(newcomers.JUST_BEGUN, WEAK),
-        speaks_for(newcomers.JUST_ENDED, WEAK),
-        speaks_for(newcomers.STILL_FORMING, 0),
-        speaks_for(newcomers.IN_PLACE_OF_OTHERS, WEAK),
-        speaks_for(newcomers.COUNTED, STRONG),
-        speaks_for(newcomers.PICKED_COUNTS, WEAK),
-        speaks_for(newcomers.ONLY_LISTED, 0),
-        speaks_for(newcomers.ALONE, 0),
-    ),
     lookalikes=("rolling-restart", "startup", "shared-group-id"),
     settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )
+
+
+def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothesis:
+    """Members never seen before came while others were in."""
+    participants = tuple(dict.fromkeys(a.participant for a in arrivals))
+    shown = shown_to_be_new(timeline, arrivals)
+    number, what = len(participants), member(timeline, participants)
+    new = f"A new {what}" if number == 1 else f"{number} new {what}s"
+    return Hypothesis(
+        because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
+        circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),
+        culprits=culprits_of(timeline, participants),
+        clues={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
+        severity="info",
+        implies=with_rebalances(timeline, arrivals),
+        explains=tuple(arrivals),
+        participants=participants,
+        narrative=(
+            f"{new} joined {'the group' if shown is ALONE else 'the running group'}"
+            f"{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}."
+        ),
+    )
+
+
+def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
+    """Growth of a group whose new members no line names."""
+    shown = COUNTED if growth.since_the_first else PICKED_COUNTS
+    return Hypothesis(
+        because=growth.lines,
+        culprits=(the_group(timeline),),
+        clues={shown: Present(growth.lines[:2])},
+        severity="info",
+        explains=growth.rebalances,
+        narrative=f"The group grew from {growth.before} to {growth.after} members; no line names who joined.",
+    )
+
+
+def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
+    """Lines that show that the newcomers are new; in an excerpt only a process start does."""
+    if _nobody_else_is_told_of(timeline, arrivals):
+        return ALONE
+    if all(only_listed(a) and a.start is None for a in arrivals):
+        return ONLY_LISTED
+    replaced = timeline.cached(_in_place_of_others)
+    if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
+        return IN_PLACE_OF_OTHERS
+    if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
+        return PICKED_AND_COUNTED
+    if _began_just_before(timeline, arrivals[0].at):
+        return STILL_FORMING
+    if timeline.coverage.is_excerpt:
+        return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
+    if _logs_just_end(timeline, arrivals[-1].at):
+        return JUST_ENDED
+    return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
+
+
+def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """The coordinator counts the arrivals on top of the members of the generation before them."""
+    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count is not None]
+    before = [e.member_count or 0 for e in counts if time_of(e) <= arrivals[0].at]
+    after = [e.member_count or 0 for e in counts if time_of(e) >= arrivals[-1].at]
+    return bool(before and after) and after[0] - before[-1] >= len({a.participant for a in arrivals})
+
+
+def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
+    """The arrivals of newcomers that may have taken the places of members that left."""
+    # Where the whole group left, none of its places is there to be taken.
+    last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
+    succeeded = (*restarts(timeline), *replacements(timeline))
+    return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
+
+
+def _began_just_before(timeline: Timeline, at: int) -> bool:
+    """The group's first generation is so recent that its start may not be over."""
+    first = next((r for r in timeline.rebalances if r.generation is not None), None)
+    created = first.stabilized_at or first.completed_at if first is not None and first.generation == 1 else None
+    return created is not None and created <= at <= created + PROCESS_START_MS
+
+
+def _logs_just_began(timeline: Timeline, at: int) -> bool:
+    """No log reaches back as far as a restarted or expired member may have been away."""
+    # A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the
+    # group's first generation have all of its members.
+    begin = timeline.coverage.begin
+    first = next((r for r in timeline.rebalances if r.generation is not None), None)
+    from_the_start = first is not None and first.generation == 1 and first.started_at < at
+    return begin is not None and not from_the_start and begin > at - patience_ms(timeline)
+
+
+def _logs_just_end(timeline: Timeline, at: int) -> bool:
+    """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
+    # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
+    # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
+    barrier = timeline.protocol not in ("consumer", "streams", "share")
+    formed = barrier and any(r.ended_at() >= at for r in timeline.rebalances if r.stabilized_at or r.completed_at)
+    return not formed and timeline.coverage.end < at + patience_ms(timeline)
+
+
+def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    came = {a.participant for a in arrivals}
+    if timeline.has_coordinator_log or not came.issuperset(timeline.members()):
+        return False
+    return _leads_at_once(timeline, arrivals, came) or _joined_without_more(timeline, arrivals)
+
+
+def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    # Sarama logs neither the leader nor the generation of a join.
+    joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
+    return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
+
+
+def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collection[Participant]) -> bool:
+    # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
+    led = timeline.of(AssignmentComputed).first(arrivals[0].at)
+    if led is None or time_of(led) - arrivals[0].at > NEXT_HEARTBEAT_MS:
+        return False
+    return timeline.participants.of_speaker(led) in came
+
+
+class Growth(Struct, frozen=True, kw_only=True):
+    """A group that grew from `before` to `after` members, and the rebalances of the growth."""
+
+    before: int
+    after: int
+    since_the_first: bool
+    """Counted from generation 1 on: no former member can have come back."""
+    lines: tuple[Event, ...]
+    rebalances: tuple[Rebalance, ...]
+
+
+def counted_growths(timeline: Timeline) -> list[Growth]:
+    """Growth by steps of a scaling, in excerpts only: a whole log names each member that joins."""
+    return timeline.cached(_counted_growths) if timeline.coverage.is_excerpt else []
+
+
+def _counted_growths(timeline: Timeline) -> list[Growth]:
+    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count and e.at is not None]
+    steps: list[tuple[GenerationStabilized, GenerationStabilized]] = []
+    most = 0
+    for before, after in pairwise(counts):
+        most = max(most, before.member_count or 0)
+        if (after.member_count or 0) > most and _is_unnamed(timeline, before, after):
+            steps.append((before, after))
+    since = counts[0].generation if counts else None
+    return [_growth(timeline, run, since) for run in runs(steps, lambda s: time_of(s[1]), ONE_SCALING_MS)]
+
+
+def _is_unnamed(timeline: Timeline, before: GenerationStabilized, after: GenerationStabilized) -> bool:
+    """True if no member is known to have joined or left, and the group was not just forming."""
+    begin, end = time_of(before), time_of(after)
+    still_forms = before.generation == 1 and end - begin <= PROCESS_START_MS
+    if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
+        return False
+    moves = timeline.arrivals, timeline.departures
+    return not any(facts.any_between(begin + 1, end + ROUND_TRIP_MS) for facts in moves)
+
+
+def _growth(
+    timeline: Timeline, steps: list[tuple[GenerationStabilized, GenerationStabilized]], since: int | None
+) -> Growth:
+    reached = {after.generation: time_of(after) for _, after in steps}
+    begin, end = time_of(steps[0][0]), time_of(steps[-1][1])
+    return Growth(
+        before=steps[0][0].member_count or 0,
+        after=steps[-1][1].member_count or 0,
+        since_the_first=since == 1,
+        lines=(
+            *dict.fromkeys(e for step in reversed(steps) for e in reversed(step)),
+            *timeline.of(SettingsReported).between(begin, end),
+        ),
+        rebalances=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
+    )
+
+
+def additions(timeline: Timeline) -> list[list[Arrival]]:
+    """New members that joined while others were in the group, by steps of the scaling."""
+    initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
+    return runs(new, lambda a: a.at, ONE_SCALING_MS)
+
+
+def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
+    # A thread added to a running instance (KIP-663): one more member of an instance that never lost any.
+    if arrival.participant.kind != "instance" or arrival.ends is not None:
+        return False
+    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - AT_ONCE_MS):
+        return False
+    return timeline.departures.of(arrival.participant).last(arrival.at + PROCESS_START_MS) is None

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.flaps import flapping_members
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.restarts import CYCLED, TAKEN_OVER, about_flapping
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
+from rebalance_forensics.diagnosis.episodes.members.picked_lines import states_full_membership
+from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.durations import counted, span, times
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import PROCESS_START_MS
+
+CYCLED = clue("left-and-came-back-repeatedly", WEAK, "the same members left and came back while the others stayed")
+TAKEN_OVER = clue("places-taken-in-turn", WEAK, "unnamed members left and others took their place")
+_CYCLES = 2
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -27,8 +49,6 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(CYCLED, WEAK),
-        speaks_for(TAKEN_OVER, WEAK),
         speaks_for(closes.shutdown_logged, WEAK),
         speaks_against(closes.error_before_close, STRONG, absent=STRONG),
     ),
@@ -37,3 +57,144 @@ CAUSE = Cause(
     settings=("session.timeout.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )
+
+
+def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
+    """Members left and came back while the others stayed."""
+    found = about_absences(
+        timeline,
+        flapping.absences,
+        culprits=culprits_of(timeline, flapping.participants),
+        clues={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
+        severity="warning",
+        implies=flapping.arrivals,
+        narrative=_flap_in_words(flapping),
+        advice=calm_the_autoscaler(flapping),
+    )
+    return replace(found, participants=flapping.participants)
+
+
+def _flap_in_words(flapping: Flapping) -> str:
+    number = len(flapping.absences)
+    how = "the other members stayed: the scaling does not settle."
+    if flapping.nameless:
+        return f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
+    in_all = " in all" if len(flapping.participants) > 1 else ""
+    return f"{{who}} left and came back {number} times{in_all} while {how}"
+
+
+def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
+    """Members that are added and removed again and again."""
+    lines = (e for away in flapping.absences for e in away.events)
+    calm = Advice(
+        action="Widen the autoscaler's thresholds or its stabilization window.",
+        why=f"{counted(len(flapping.absences), 'removal')}{span(lines)}: each leave and each return is a rebalance.",
+        cost="Scaling then reacts more slowly.",
+    )
+    return (calm,)
+
+
+class Flapping(Struct, frozen=True):
+    """Members that left and came back repeatedly, or, `nameless`, took each other's places under generated ids."""
+
+    participants: tuple[Participant, ...]
+    absences: tuple[Absence, ...]
+    arrivals: tuple[Arrival, ...]
+    nameless: bool
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """One line of each absence."""
+        return distinct_events(e for absence in self.absences for e in absence.events[:1])
+
+
+def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
+    """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
+    if not timeline.departures:
+        return
+    cycles: dict[Participant, list[Absence]] = defaultdict(list)
+    # A deployment restarts all members: its restarts are no sign of an autoscaler.
+    deployed = {r.absence for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
+    for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
+        # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
+        if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
+            cycles[absence.participant].append(absence)
+    initial = initial_arrivals(timeline)
+    added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)
+    flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}
+    if not flapping:
+        yield from _nameless(timeline)
+    if not flapping or len(flapping) >= len(timeline.members()):
+        return
+    absences = [w for a in flapping for w in cycles[a]]
+    since = timeline.arrivals.since(_joined_before(timeline, absences))
+    came = tuple(a for a in since if a.participant in flapping and not a.while_empty)
+    yield Flapping(tuple(flapping), tuple(sorted(absences, key=lambda w: w.at)), came, nameless=False)
+
+
+def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
+    """True if no member stayed."""
+    # Members without a log count as well: where the coordinator has one, its count decides.
+    began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
+    counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
+    return walk.everyone and counted
+
+
+def _nameless(timeline: Timeline) -> Iterator[Flapping]:
+    """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
+    chain_of: dict[Participant, list[Restart]] = {}
+    for restart in restarts(timeline):
+        came_after = all(a.participant is not restart.by and a.at > restart.absence.at for a in restart.arrivals)
+        if came_after and restart.absence.departures[0].why in VOLUNTARY:
+            chain = [*chain_of.pop(restart.by, ()), restart]
+            chain_of |= {a.participant: chain for a in restart.arrivals}
+    chains = [c for c in chain_of.values() if len(c) >= _CYCLES]
+    replacing = {a.participant for c in chain_of.values() for r in c for a in r.arrivals}
+    if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.members()):
+        yield from _waves(timeline)
+        return
+    links = sorted((r for c in chains for r in c), key=lambda r: r.absence.at)
+    participants = dict.fromkeys(x for r in links for x in (r.by, *(a.participant for a in r.arrivals)))
+    absences, came = tuple(r.absence for r in links), tuple(a for r in links for a in r.arrivals)
+    yield Flapping(tuple(participants), absences, came, nameless=True)
+
+
+def _waves(timeline: Timeline) -> Iterator[Flapping]:
+    """Members with generated ids that join and leave together, the same number each time, while others stay."""
+    # A process that makes a consumer for each job or request also names each of them anew.
+    left = {a.participant: a for a in closings(timeline) if a.back_at is None}
+    initial = initial_arrivals(timeline)
+    came = [a for a in timeline.arrivals if a.participant in left and a.id not in initial and _is_nameless(timeline, a)]
+    waves: list[list[Arrival]] = []
+    gone_at = 0
+    for arrival in came:
+        if not waves or arrival.at > gone_at:
+            waves.append([])
+        waves[-1].append(arrival)
+        gone_at = max(gone_at, left[arrival.participant].at)
+    alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
+    if alike and _others_stayed(timeline, came[0].at):
+        participants = tuple(dict.fromkeys(a.participant for a in came))
+        yield Flapping(participants, tuple(left[a] for a in participants), tuple(came), nameless=True)
+
+
+def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
+    participant = arrival.participant
+    if any(is_counted_client_id(client, timeline.group) for client in participant.client_ids):
+        return True
+    return not participant.has_log and is_bare_member_id(arrival.member or "")
+
+
+def _others_stayed(timeline: Timeline, since: int) -> bool:
+    """True if a member joined before the first of them and never left."""
+    stayed = (a for a in timeline.members() if not timeline.departures.of(a))
+    return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
+
+
+def _joined_before(timeline: Timeline, absences: list[Absence]) -> int:
+    """The arrival before the first departure, unless it belongs to the group's own start."""
+    first = min(w.at for w in absences)
+    start = timeline.arrivals[0].at if timeline.arrivals else 0
+    participants = {w.participant for w in absences}
+    between = timeline.arrivals.between(start + PROCESS_START_MS + 1, first - 1)
+    return next((a.at for a in between if a.participant in participants), first)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.advice.deployments import separate_group_ids
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import final_departure
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import AssignedTopics, assigned_topics
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.narratives import share_a_group_id
+from rebalance_forensics.diagnosis.wording.durations import counted, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
@@ -33,8 +32,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
-NO_TOPIC_IN_COMMON = stated("no-topic-in-common", present="its members read different topics, none of them in common")
-UNLIKE_NAMES = stated("unlike-client-ids", present="its newcomers have client ids of a different form than all others")
+NO_TOPIC_IN_COMMON = clue("no-topic-in-common", DECISIVE, "its members read different topics, none of them in common")
+UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of a different form than all others")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -46,7 +45,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     yield Hypothesis(
         because=found.lines,
         culprits=culprits_of(timeline, found.members),
-        answers={UNLIKE_NAMES if found.by_names_alone else NO_TOPIC_IN_COMMON: Present(distinct_events(found.lines))},
+        clues={UNLIKE_NAMES if found.by_names_alone else NO_TOPIC_IN_COMMON: Present(distinct_events(found.lines))},
         participants=found.members,
         severity="info" if found.by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
@@ -66,7 +65,6 @@ CAUSE = Cause(
     remedy="Use one group.id per application; ACLs on group names enforce it.",
     usual="fault",
     propose=propose,
-    signs=(speaks_for(NO_TOPIC_IN_COMMON, DECISIVE), speaks_for(UNLIKE_NAMES, WEAK)),
     implies=("scale-out", "startup", "scaling-flap", "subscription-change"),
     lookalikes=("subscription-change", "scale-out"),
     settings=("group.id", "partition.assignment.strategy"),
@@ -209,3 +207,27 @@ def _stem(name: str) -> str:
 def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
     arrivals = (timeline.arrivals.of(participant) for participant in family)
     return min((came[0].at for came in arrivals if came), default=timeline.first)
+
+
+def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
+    """Members of another application, by their topics or only by the form of their client ids."""
+    if len(names) == 1:
+        use, why = "uses", "its client id differs in form from" if by_names_alone else "it has no topic in common with"
+    else:
+        use, why = (
+            "use",
+            "their client ids differ in form from" if by_names_alone else "they have no topic in common with",
+        )
+    others = "all others" if by_names_alone else "the other members"
+    return f"{', '.join(names)} {use} the group.id of another application: {why} {others}."
+
+
+def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
+    """Two applications in one group."""
+    count = f" Here {counted(intruders, 'member')} of one of them joined or rejoined {times(moves)}." if moves else ""
+    separate = Advice(
+        action="Give each application its own group.id.",
+        why=(f"Every start, stop or slow poll loop of one application rebalances the other as well.{count}"),
+        cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are copied.",
+    )
+    return (separate,)

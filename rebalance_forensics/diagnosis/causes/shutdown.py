@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members
@@ -24,8 +23,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
-ALL_WENT = stated("all-members-left", present="the last members that are known left one soon after another")
-ONE_HEARD = stated("one-member-heard", present="only one member is known, and no log shows who else was in the group")
+ALL_WENT = clue("all-members-left", DECISIVE, "the last members that are known left one soon after another")
+ONE_HEARD = clue(
+    "one-member-heard", -STRONG - WEAK, "only one member is known, and no log shows who else was in the group"
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -43,8 +44,6 @@ CAUSE = Cause(
     usual="benign",
     propose=propose,
     signs=(
-        speaks_for(ALL_WENT, DECISIVE),
-        speaks_against(ONE_HEARD, STRONG + WEAK),
         speaks_against(closes.error_before_close, STRONG),
         speaks_against(closes.why_unheard, STRONG + WEAK),
     ),
@@ -72,7 +71,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
         explains=facts,
         participants=participants,
         absences=tuple(group),
-        answers={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
+        clues={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
         narrative=_narrative(timeline, participants, group, empty, alone=alone),
     )
 

@@ -1,42 +1,126 @@
 """A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800).
 
 What happened: its poll timeout expired, or its silence looks like it; one hypothesis for each run of such absences of
-a participant (episodes/members/poll_timeouts.py). The signs weigh the lines of both sides, and everything that another
+a participant. The signs weigh the lines of both sides, and everything that another
 loss of heartbeats would have left. A broker out of reach at that time may be why the loop stalled; a second
 consumer of the same process may be why the first was never polled again: these have a sentence and advice of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
-from rebalance_forensics.diagnosis.advice.brokers import bring_broker_back
-from rebalance_forensics.diagnosis.advice.poll_loops import close_the_old, shorten_loops
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
-from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
-from rebalance_forensics.diagnosis.episodes.members.poll_timeouts import PollTimeouts, missed_between, poll_timeouts
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import UnreachableBroker, waited_for
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
-from rebalance_forensics.diagnosis.sign import Answer, Present, Sign
-from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
-from rebalance_forensics.diagnosis.signs.poll_timeouts import (
-    BY_TURNS,
-    IMPLAUSIBLE,
-    OUT_OF_REACH,
-    SAME_PROCESS,
-    shown_by,
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import (
+    Absence,
+    absences,
+    distinct_events,
+    is_missing,
+    members_counted,
 )
+from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_by_commits_alone
+from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import (
+    UnreachableBroker,
+    unreachable_before,
+    waited_for,
+)
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    STRONG,
+    WEAK,
+    Answer,
+    Present,
+    Row,
+    clue,
+    speaks_against,
+    speaks_for,
+)
+from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
-from rebalance_forensics.diagnosis.wording.narratives import did_not_poll, left_unclosed
-from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.timeline.clients import heartbeats_from_poll, lacks_poll_timer, library_of, shared_loop_lines
+from rebalance_forensics.timeline.facts import Arrival, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import POLL, is_implausible, number_of, shown_poll_ms
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
 MANY = 3
 """Poll timeouts soon after one another beyond which a group does little else."""
+SAME_PROCESS = clue(
+    "left-and-rejoined-by-itself", STRONG + WEAK, "it left and rejoined on its own, as the same process"
+)
+BY_TURNS = clue("left-and-came-back", STRONG, "it left without a stated reason and came back, and no deployment did it")
+OUT_OF_REACH = clue(
+    "broker-out-of-reach",
+    -STRONG - WEAK,
+    "a broker was out of reach when this one member stopped polling, which may be chance",
+)
+IMPLAUSIBLE = clue(
+    "poll-timeout-implausible",
+    STRONG,
+    "its poll timeout expired, and by more than any poll loop takes: a stalled loop, a suspended host or a bug "
+    "of the client's timer",
+)
+HOW: Mapping[str, Row] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}
+_LET_HEARTBEATS_THROUGH = (
+    Advice(
+        action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS) or "
+        "trigger_heartbeat (ruby-kafka), keep blocking calls out of the event loop (aiokafka).",
+        why="This client sends no heartbeat while a handler keeps its loop busy.",
+    ),
+    Advice(
+        action="Raise the session timeout above the duration of the slowest handler if such records are normal.",
+        why="A handler that ends within the session timeout costs no membership.",
+        cost="A dead member is then noticed later.",
+    ),
+)
+_POLL_MORE_OFTEN = (
+    Advice(
+        action="Poll more often: lower max.poll.records (from 0.10 on), or move slow work out of the poll loop.",
+        why="This release sends heartbeats from poll(); from 0.10.1 on a thread of their own does (KIP-62).",
+    ),
+    Advice(
+        action="Raise session.timeout.ms above the duration of the slowest loop if such loops are normal.",
+        why="A loop that ends within the session timeout costs no membership.",
+        cost="A dead member is then noticed later.",
+    ),
+)
+_LET_REBALANCES_THROUGH = (
+    Advice(
+        action="Return from the handler when its session ends (Sarama: session.Context().Done()), and allow rebalances "
+        "while records are handled (franz-go: AllowRebalance).",
+        why="A rebalance waits for the handlers of every member, and removes who comes too late.",
+    ),
+    Advice(
+        action="Raise the rebalance timeout above the duration of the slowest handler if such records are normal.",
+        why="A handler that ends within it costs no membership.",
+        cost="A rebalance may then wait that long for a stuck member.",
+    ),
+)
+_WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_REBALANCES_THROUGH}
+# Two members that leave and return while a third dies may as well have been slow.
+_ENOUGH_FOR_WALK = 3
+Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked", "too-late"]
+"""The evidence for a poll timeout.
+
+`poll-timeout`: a line reports it. `same-process`: the same process is back. `by-turns`: members left in turn. `silent`:
+a member fell silent. `blocked`: so did one whose client heartbeats from the loop that handles records and has no poll
+timer. `too-late`: a client without a poll timer was removed because it rejoined later than a rebalance waits.
+"""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -58,10 +142,6 @@ CAUSE = Cause(
     prior=-WEAK,
     signs=(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
-        speaks_for(IMPLAUSIBLE, STRONG),
-        speaks_for(SAME_PROCESS, STRONG + WEAK),
-        speaks_for(BY_TURNS, STRONG),
-        speaks_against(OUT_OF_REACH, STRONG + WEAK),
         speaks_for(heartbeat_loops.heartbeats_in_the_loop, STRONG + WEAK),
         speaks_for(heartbeat_loops.heartbeats_between_records, WEAK),
         speaks_for(threads.other_threads_stayed, DECISIVE),
@@ -101,7 +181,7 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         because=slow.lines,
         circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
         implies=[*missed_between(timeline, slow.absences), *duplicates],
-        answers=shown_by(slow) | _broker_away(waited, len(losses)),
+        clues=shown_by(slow) | _broker_away(waited, len(losses)),
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
         narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
@@ -127,10 +207,264 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     return next(newcomers, None)
 
 
-def _broker_away(waited: UnreachableBroker | None, members: int) -> dict[Sign, Answer]:
+def _broker_away(waited: UnreachableBroker | None, members: int) -> dict[Row, Answer]:
     """OUT_OF_REACH for a single member: it may have been slow just then; several at once were not slow by chance."""
     return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
 
 
 def _bring_back(waited: UnreachableBroker | None) -> tuple[Advice, ...]:
     return () if waited is None else bring_broker_back(waited.broker)
+
+
+def shown_by(slow: PollTimeouts) -> dict[Row, Answer]:
+    """How they came back; where a line names the poll timeout, or nothing shows it, other signs answer."""
+    if slow.implausible_ms is not None:
+        return {IMPLAUSIBLE: Present(slow.lines)}
+    return {HOW[slow.shown]: Present(slow.lines)} if slow.shown in HOW else {}
+
+
+def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None = None) -> str:
+    """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
+    members = len({a.participant for a in slow.absences})
+    who = f"{members} members" if members > 1 else "{who}"
+    limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
+    away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
+    match slow.shown:
+        case "poll-timeout" if slow.implausible_ms is not None:
+            return (
+                f"{who} left the group because {limit} had passed, according to its client, by another "
+                f"{seconds(slow.implausible_ms)}. That figure is implausible for a poll loop: the loop stalled, the "
+                f"host was suspended, or the client's timer is wrong{away}."
+            )
+        case "poll-timeout":
+            lost = f", while broker-{waited.broker} was out of reach," if waited is not None else ""
+            return f"{who} did not call poll() for {limit}{lost} and left the group{away}."
+        case "silent":
+            return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
+        case "too-late":
+            return f"{who} lost its membership, and may have handled a record for longer than a rebalance waits{away}."
+        case "blocked":
+            session = session_limit(timeline, slow.absences[0].participant)
+            return f"{who} sent no heartbeat for {session}: handling records may have blocked its heartbeats{away}."
+    return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
+
+
+def left_unclosed(slow: PollTimeouts) -> str:
+    """A process created a second consumer, and the first stayed a member without being polled."""
+    until = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
+    return (
+        f"{{who}} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
+        f"more, until {until} had passed."
+    )
+
+
+def bring_broker_back(number: int) -> tuple[Advice, ...]:
+    """Members whose processes could not reach a broker when they stopped polling."""
+    back = Advice(
+        action=f"Find out why broker-{number} could not be reached, and give what it leads a second replica.",
+        why="A loop that writes to a partition without a leader, or commits there, waits for it and does not poll.",
+        cost="Replicas take disk and network; a write with acks=all waits for them.",
+    )
+    return (back,)
+
+
+def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
+    """Do less between two calls of poll(), or allow it more time."""
+    if all(heartbeats_from_poll(timeline, away.participant) for away in slow.absences):
+        return _POLL_MORE_OFTEN
+    if slow.shown in _WITHOUT_POLL_TIMEOUT:
+        return _WITHOUT_POLL_TIMEOUT[slow.shown]
+    spend_less = _remedy_for_slow_polls(timeline, slow)
+    limit = slow.limit_ms
+    if not limit:  # what it is where nobody set it differs by client
+        longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
+        why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
+        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
+    records = timeline.settings.get("max.poll.records", "") if spend_less is _LOWER_MAX_POLL_RECORDS else ""
+    away_ms = timeline.measured(slow.away_ms)
+    if not away_ms:
+        why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
+        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
+    slowest = limit + away_ms
+    fit = (number_of(records) or 0) * limit // slowest
+    full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
+    why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{full if fit else ''}"
+    return _shorten(timeline, spend_less, why, f"to about {rounded_up(slowest)}")
+
+
+def close_the_old() -> tuple[Advice, ...]:
+    """A consumer that was made anew while the one before was still a member."""
+    close = Advice(
+        action="Close the old consumer before a new one is made, also after an error (try-with-resources).",
+        why="A consumer that nobody polls keeps its partitions until its poll timeout; every rebalance waits for it.",
+    )
+    return (close,)
+
+
+class _Remedy(NamedTuple):
+    """How a client spends less time between two calls of poll(), and its price."""
+
+    action: str
+    cost: str | None
+
+
+_LOWER_MAX_POLL_RECORDS = _Remedy(
+    "Lower {max.poll.records}, or move slow work out of the poll loop.",
+    "Smaller batches cost throughput; work outside the loop needs its own commit logic.",
+)
+# StreamThread.runOnce stops taking records from its buffer at half of max.poll.interval.ms.
+_FIND_WHAT_BLOCKS_THE_THREAD = _Remedy(
+    "Find the one slow call: a record, a punctuator, a commit or a restore. A stream thread polls again after half of "
+    "max.poll.interval.ms, so a lower max.poll.records rarely helps.",
+    None,
+)
+# librdkafka's CONFIGURATION.md has no max.poll.records: it counts from one call of its consumer to the next.
+_HANDLE_FEWER_MESSAGES = _Remedy(
+    "Move slow work out of the poll loop, or handle fewer messages between two calls: librdkafka has no "
+    "max.poll.records.",
+    "Work outside the loop needs its own commit logic.",
+)
+
+
+def _remedy_for_slow_polls(timeline: Timeline, slow: PollTimeouts) -> _Remedy:
+    if timeline.kind == "streams":
+        return _FIND_WHAT_BLOCKS_THE_THREAD
+    libraries = {library_of(timeline, away.participant) for away in slow.absences}
+    if all(library is not None and library.name == "librdkafka" for library in libraries):
+        return _HANDLE_FEWER_MESSAGES
+    return _LOWER_MAX_POLL_RECORDS
+
+
+def _shorten(timeline: Timeline, remedy: _Remedy, why: str, enough: str) -> tuple[Advice, ...]:
+    return (
+        Advice(
+            action=remedy.action.replace("{max.poll.records}", consumer_setting(timeline, "max.poll.records")),
+            why=why,
+            cost=remedy.cost,
+        ),
+        Advice(
+            action=f"Raise {consumer_setting(timeline, POLL)} {enough} if such loops are normal.",
+            why="A loop that ends within max.poll.interval.ms causes no rebalance.",
+            cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
+        ),
+    )
+
+
+class PollTimeouts(Struct, frozen=True):
+    """Absences close in time that poll timeouts explain or may explain."""
+
+    absences: tuple[Absence, ...]
+    shown: Shown
+    limit_ms: int | None = None
+    """max.poll.interval.ms as the logs show it."""
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The lines of the absences; lines in which a client names its poll timeout come first."""
+        expiries = [
+            e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
+        ]
+        return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
+
+    @property
+    def implausible_ms(self) -> int | None:
+        """By how much the poll timeout was exceeded as its only line says, where no poll loop can take that long."""
+        overruns = [
+            e.exceeded_ms for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired)
+        ]
+        return max(filter(None, overruns)) if overruns and all(map(is_implausible, overruns)) else None
+
+    @property
+    def away_ms(self) -> int:
+        """The longest time that a member took to rejoin; 0 if none did."""
+        return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
+
+
+def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
+    """Poll timeouts by the member's own log or the reason in its LeaveGroup, and absences that may be poll timeouts."""
+    silent = [
+        a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
+    ]
+    logged = absences(timeline, ("poll-timeout",))
+    # A member that waited for a broker is not slow like one whose loop took too long.
+    waited = [a for a in logged if any(unreachable_before(timeline, d) for d in a.departures)]
+    for alike in (waited, [a for a in logged if a not in waited]):
+        for group in runs(alike, lambda a: a.at, ONE_SCALING_MS):
+            yield PollTimeouts(tuple(group), "poll-timeout", _limit_ms(timeline, group))
+    for group in runs(silent, lambda a: a.at, ONE_SCALING_MS):
+        if all(same_process(timeline, a) for a in group):
+            yield PollTimeouts(tuple(group), "same-process", _limit_ms(timeline, group))
+        elif _like_poll_timeouts(timeline, group):
+            yield PollTimeouts(tuple(group), "by-turns", _limit_ms(timeline, group))
+    for absence in losses(timeline):
+        yield PollTimeouts((absence,), _silenced(timeline, absence), _limit_ms(timeline, [absence]))
+
+
+def _silenced(timeline: Timeline, absence: Absence) -> Shown:
+    if shared_loop_lines(timeline, [absence.participant]) and not shown_by_commits_alone(absence):
+        return "blocked"
+    return "too-late" if lacks_poll_timer(timeline, absence.participant) else "silent"
+
+
+def _left_and_came_back(timeline: Timeline, absence: Absence) -> bool:
+    # An old broker gives no reason: a client that leaves and rejoins by itself was most likely slow.
+    by_itself = not absence.participant.has_log or (absence.start is None and absence.stop is None)
+    return (
+        by_itself
+        and absence.back_at is not None
+        and absence.participant.kind != "worker"
+        and not _another_process(timeline, absence)
+    )
+
+
+def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
+    """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined."""
+    # Joining takes a poll(). A member that had left before joined again after that, logged or not.
+    allowed = _limit_ms(timeline, [absence]) or NEXT_HEARTBEAT_MS
+    before = (
+        timeline.arrivals.of(absence.participant).last(absence.at - 1),
+        timeline.departures.of(absence.participant).last(absence.at - 1),
+    )
+    return all(fact is None or absence.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
+
+
+def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
+    """The members' max.poll.interval.ms; a Connect worker's rebalance timeout is another setting."""
+    return shown_poll_ms(
+        timeline, [e for absence in group if absence.participant.kind != "worker" for e in absence.departure_lines]
+    )
+
+
+def _another_process(timeline: Timeline, absence: Absence) -> bool:
+    # A client makes its own member id when it starts: another id is another process.
+    ids = [*(d.member for d in absence.departures), *(a.member for a in absence.arrivals)]
+    return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, absence)
+
+
+def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
+    participants = {a.participant for a in group}
+    everybody = max(len(timeline.members()), members_counted(timeline, group[0].at))
+    if len(participants) >= _ENOUGH_FOR_WALK:
+        everybody -= len(_died_meanwhile(timeline, group) - participants)
+    walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody
+    return not walks
+
+
+def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Participant]:
+    """Members lost for good while the others left in turn."""
+    # A deployment does not reach dead members.
+    until = max(a.back_at or a.at for a in group)
+    return {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
+
+
+def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
+    """Other facts of a member between two of its poll timeouts: missed rebalances, and its returns."""
+    left: dict[Participant, list[int]] = defaultdict(list)
+    for absence in group:
+        left[absence.participant] += [d.at for d in absence.departures]
+    found: list[Fact] = []
+    for participant, times in left.items():
+        begin, end = min(times), max(times) + ROUND_TRIP_MS
+        missed = [d for d in timeline.departures.of(participant).between(begin, end) if d.why != "session-expired"]
+        found += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
+    return found

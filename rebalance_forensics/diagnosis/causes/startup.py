@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.members.departures import after_all_left, startup_arrivals
 from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_empty_group
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.events.base import Event
@@ -36,9 +35,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 EMPTY = ("Empty", "Dead")
-FROM_EMPTY = stated("joined-an-empty-group", present="the group was empty, and these members joined it together")
-PERHAPS_EMPTY = stated(
-    "joined-perhaps-an-empty-group", present="these members joined together; no line shows that the group was empty"
+FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
+PERHAPS_EMPTY = clue(
+    "joined-perhaps-an-empty-group", WEAK, "these members joined together; no line shows that the group was empty"
 )
 
 
@@ -55,7 +54,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             implies=(*run, *rebalances),
             explains=tuple(run),
             participants=participants,
-            answers={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
+            clues={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
             narrative=(
                 f"Group started: {counted_members(timeline, participants)} joined"
                 f"{'' if empty else '; no line shows that the group was empty'}."
@@ -73,10 +72,6 @@ CAUSE = Cause(
     remedy="Nothing to do. Many small generations at start: raise group.initial.rebalance.delay.ms.",
     usual="benign",
     propose=propose,
-    signs=(
-        speaks_for(FROM_EMPTY, DECISIVE),
-        speaks_for(PERHAPS_EMPTY, WEAK),
-    ),
     implies=("scale-out",),
     lookalikes=("scale-out",),
     settings=("group.initial.rebalance.delay.ms",),

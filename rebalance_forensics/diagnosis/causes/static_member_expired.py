@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.heartbeat_losses import about_static_expiry
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, last_line, losses
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats
+from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.timeouts import (
+    session_ceiling,
+    session_in_words,
+    session_limit,
+    session_setting,
+)
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -46,3 +60,70 @@ CAUSE = Cause(
     settings=("group.instance.id", "session.timeout.ms", "group.max.session.timeout.ms"),
     kips=("KIP-345",),
 )
+
+
+def about_static_expiry(timeline: Timeline, absence: Absence) -> Hypothesis:
+    """A static member was down for longer than its session."""
+    limit = session_limit(timeline, absence.participant)
+    return about_heartbeat_loss(
+        timeline,
+        absence,
+        narrative=f"Static member {{who}} stayed away longer than {limit} and was removed.",
+        severity="warning",
+        own=last_line(timeline, absence),
+        circumstances=named_as_static(timeline, absence),
+        advice=after_static_expiry(timeline, absence),
+        as_instance=True,
+    )
+
+
+def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]:
+    """How long a static member was down counts from its own last words, else from its last heartbeat."""
+    session = session_timeout_ms(timeline)
+    down_at = away.stop.at if away.stop is not None else away.at - session
+    down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
+    late = f"it was down for {seconds(down)}" if down is not None else _late(away)
+    wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
+    enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
+    unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
+    raised = Advice(
+        action=f"{unless_back} {session_setting(timeline)} {enough}.",
+        why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline, away.participant)}.",
+        cost=(
+            f"The partitions of a member that is really gone then stay unread {wait} "
+            f"({session_ceiling(timeline)} is the limit)."
+        ),
+    )
+    if away.back_at is not None:
+        return (raised,)
+    removed = Advice(
+        action="If it was removed for good, take it out of the group with Admin.removeMembersFromConsumerGroup.",
+        why="A static member sends no LeaveGroup when it closes; its partitions wait until its session expires.",
+        cost="The group rebalances at once.",
+    )
+    return raised, removed
+
+
+def _late(away: Absence) -> str:
+    """Of a static member, where no length is known."""
+    return "it was not back when the logs end" if away.back_at is None else "it was back only after its session expired"
+
+
+def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The last line before its absence that gives the group.instance.id of its member."""
+    members = {departure.member for departure in absence.departures}
+    lines_by_instance = timeline.cached(_by_instance)
+    before = [
+        e for i in absence.participant.instance_ids if (e := lines_by_instance.get(i, TimeIndex()).last(absence.at - 1))
+    ]
+    tied = [e for e in before if getattr(e, "member", None) in members]
+    return tuple((tied or before)[:1])
+
+
+def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in timeline.own:
+        instance = getattr(event, "instance_id", None)
+        if instance and event.at is not None:
+            found[instance].append(event)
+    return {instance: TimeIndex(lines, time_of) for instance, lines in found.items()}

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.episodes.members.fences import FENCING, fences
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.rejections import about_fence
-from rebalance_forensics.diagnosis.signs.fences import BOTH_SEEN, FENCED, HOLDER_UNHEARD, ONCE, PERHAPS_REMOVED
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.model import Advice, Culprit
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, Unobservable, clue
+from rebalance_forensics.diagnosis.signs.needs import coordinator_log
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.durations import how_often, times
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS
+
+WAS_FENCED = clue("fenced", STRONG + WEAK, "a member was fenced: another one had registered with its group.instance.id")
+BOTH_SEEN = clue("both-members-seen", STRONG, "the logs show the second member with the same group.instance.id")
+PERHAPS_REMOVED = clue(
+    "perhaps-removed", -WEAK, "an admin may have removed it before the other member took its id, as its log says"
+)
+ONCE = clue("fenced-once", -WEAK, "one member was fenced, once: a restart whose processes overlap looks the same")
+HOLDER_UNHEARD = clue(
+    "holder-unheard",
+    -STRONG,
+    "no log shows that the member that held the id was running: one that died holds it for a session, too",
+)
+# FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on.
+_STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
+MANY_FENCES = 6
+"""Fences after which two processes are surely taking the place from each other in turns."""
+_REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
+FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
+# A fenced member logs these beside the fencing line; alone where its log holds no other.
+_ONCE_MORE = (ExceptionLogged, OffsetCommitFailed)
+FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -30,13 +68,6 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     evidence_types=FENCING,
-    signs=(
-        speaks_for(FENCED, STRONG + WEAK),
-        speaks_for(BOTH_SEEN, STRONG),
-        speaks_against(PERHAPS_REMOVED, WEAK),
-        speaks_against(ONCE, WEAK),
-        speaks_against(HOLDER_UNHEARD, STRONG),
-    ),
     implies=(
         "static-member-restart",
         "scaling-flap",
@@ -50,3 +81,231 @@ CAUSE = Cause(
     settings=("group.instance.id",),
     kips=("KIP-345", "KIP-848"),
 )
+
+
+def shown_by(fence: Fence) -> dict[Row, Answer]:
+    """The answers of a fence; without a line of the coordinator or the other member, the other's log would decide."""
+    lines = Present(distinct_events(fence.events))
+    unseen = Unobservable((coordinator_log(fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS),))
+    found: dict[Row, Answer] = {WAS_FENCED: lines, BOTH_SEEN: lines if fence.both_seen else unseen}
+    doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, _holder_unheard(fence)))
+    return found | {sign: lines for sign, is_so in doubts if is_so}
+
+
+def _holder_unheard(fence: Fence) -> bool:
+    return fence.refused and not fence.holder_ran
+
+
+def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
+    """One member of an instance id fenced another, or was refused while the other lived."""
+    facts = moves_during_fence(timeline, fence)
+    same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
+    return Hypothesis(
+        because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
+        culprits=_users_of_instance_id(timeline, fence),
+        clues=shown_by(fence),
+        participants=tuple(fence.participants),
+        severity="critical" if len(fence.events) > MANY_FENCES else "warning",
+        onset=fence.begin,
+        implies=with_rebalances(timeline, facts),
+        narrative=_fence_in_words(fence, same),
+        advice=unique_instance_ids(fence),
+    )
+
+
+def _users_of_instance_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
+    """The instance id, also known by its members' names; the fenced members where no line names the id."""
+    culprits = culprits_of(timeline, fence.participants, as_instance=True)
+    if fence.instance is None:
+        return culprits
+    names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
+    return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
+
+
+def _fence_in_words(fence: Fence, same: str) -> str:
+    """Two members that ran at a time, as far as the logs show that they did."""
+    if fence.both_seen:
+        refused = "the coordinator rejected the second while the first was running"
+        what = refused if fence.refused else "the second took the place of the first and fenced it"
+        return f"Two running members used {same}: {what}.{'' if fence.refused else _STAYS_OUT}"
+    if fence.refused:
+        return f"A member was rejected because another one, running or not yet expired, held {same}."
+    return (
+        f"A running member was fenced because another one had joined with {same}; these logs do not show whether both "
+        f"were to run, or a restart overlapped.{_STAYS_OUT}"
+    )
+
+
+def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
+    """Two processes with one group.instance.id."""
+    why = (
+        "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
+        if fence.refused
+        else "A second member with the same id takes the first one's place and fences it"
+    )
+    often = how_often(fence.events)
+    unique = Advice(
+        action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
+        f"configured twice.",
+        why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
+        cost="Joining under a new id costs one rebalance.",
+    )
+    return (unique,)
+
+
+@dataclass(slots=True)
+class Fence:
+    """One instance id that two members used at the same time, and the lines that show it."""
+
+    instance: str | None
+    """None where no line names it, as with many clients."""
+    participants: list[Participant]
+    events: list[Event] = field(default_factory=list)
+    holder_ran: bool = False
+    """For a rejected newcomer: True if the member that held the id is known to have been running."""
+
+    @property
+    def name(self) -> str:
+        """The instance id, or the names of its members."""
+        return self.instance or ", ".join(participant.name for participant in self.participants)
+
+    @property
+    def begin(self) -> int:
+        """The first line."""
+        return min(map(time_of, self.events))
+
+    @property
+    def end(self) -> int:
+        """The last line."""
+        return max(map(time_of, self.events))
+
+    @property
+    def refused(self) -> bool:
+        """True if the second member was rejected while the first was running."""
+        return all(map(_is_refusal, self.events))
+
+    @property
+    def both_seen(self) -> bool:
+        """True if the coordinator or the other member shows it as well, not only the fenced member."""
+        if self.refused:
+            return self.holder_ran
+        logged_by_coordinator = any(isinstance(e, StaticMemberFenced) for e in self.events)
+        return logged_by_coordinator or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
+
+    @property
+    def once(self) -> bool:
+        """True if a single member was fenced: fencing is fatal, so a member that came back would be fenced again."""
+        if self.refused or self.perhaps_removed:
+            return False
+        return len({m for e in self.events if (m := getattr(e, "member", None))}) <= 1
+
+    @property
+    def perhaps_removed(self) -> bool:
+        """True under KIP-848, where only a member that was removed loses its id to another."""
+        return all(isinstance(e, GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
+
+
+def fences(timeline: Timeline) -> list[Fence]:
+    """Every instance id with a fenced or rejected member, by name."""
+    found: dict[str, Fence] = {}
+    unnamed: dict[Participant, Fence] = {}
+    lines = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
+    for event in [e for e in lines if not isinstance(e, _ONCE_MORE)] or lines:
+        instance = _instance(event)
+        if instance is not None:
+            found.setdefault(instance, Fence(instance, _users(timeline, instance))).events.append(event)
+        elif (participant := _speaker(timeline, event)) is not None:
+            unnamed.setdefault(participant, Fence(None, [participant])).events.append(event)
+    for participant, fence in unnamed.items():
+        same = next((f for f in found.values() if participant in f.participants), None)
+        if same is not None:
+            same.events += fence.events
+    named = {participant for fence in found.values() for participant in fence.participants}
+    alone = [fence for participant, fence in unnamed.items() if participant not in named]
+    known = [fence for fence in (*found.values(), *alone) if not (fence.refused and _holder_died(timeline, fence))]
+    for fence in known:
+        fence.holder_ran = fence.refused and _holder_ran(timeline, fence)
+    return sorted(known, key=lambda fence: fence.name)
+
+
+def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
+    """The arrivals, returns and departures of the id's members meanwhile."""
+    participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
+    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
+    initial = initial_arrivals(timeline)
+    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in initial]
+    found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
+    return tuple(found)
+
+
+def _was_closing(timeline: Timeline, event: Event) -> bool:
+    """True if the fenced member had begun to close: its successor only came before it was done."""
+    participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(
+        event.member if isinstance(event, StaticMemberFenced) else None
+    )
+    if participant is None or _is_refusal(event):
+        return False
+    stop = timeline.stops.of(participant).last(time_of(event) - 1)
+    if stop is None or time_of(event) - stop.at > REQUEST_TIMEOUT_MS:
+        return False
+    return not timeline.starts.of(participant).any_between(stop.at + 1, time_of(event))
+
+
+def _holder_died(timeline: Timeline, fence: Fence) -> bool:
+    # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
+    until = fence.end + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
+    departures = timeline.departures.between(fence.begin, until)
+    return any(d.why == "session-expired" and d.participant in fence.participants for d in departures)
+
+
+def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
+    """True if the holder's own log continues, or its coordinator did not evict it."""
+    refused = {timeline.participants.of_speaker(e) for e in fence.events}
+    holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
+    if any((timeline.coverage.ends(holder) or 0) > fence.end + HEARTBEAT_MS for holder in holders):
+        return True
+    until = fence.begin + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
+    return bool(covering(timeline.coverage.brokers, fence.begin, until))
+
+
+def _is_refusal(event: Event) -> bool:
+    """True if a newcomer was rejected, by the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
+    if isinstance(event, StaticMemberFenced):
+        return event.newcomer
+    return getattr(event, "error", None) == UNRELEASED
+
+
+def _is_fence(event: Event) -> bool:
+    match event:
+        case StaticMemberFenced() | InstanceFenced():
+            return True
+        case ExceptionLogged(exception=name):
+            return (name or "").endswith("FencedInstanceIdException")
+        case GroupHeartbeatFailed(error=error):
+            return error in (FENCED, UNRELEASED)
+    return getattr(event, "error", None) == FENCED
+
+
+def _instance(event: Event) -> str | None:
+    match event:
+        case StaticMemberFenced(instance_id=i, member=m, current_member=c):
+            return i or _name(m) or _name(c)
+    instance: str | None = getattr(event, "instance_id", None)
+    return instance or event.speaker.instance_id
+
+
+def _name(member: str | None) -> str | None:
+    return name_in_member_id(member) if member else None
+
+
+def _users(timeline: Timeline, instance: str) -> list[Participant]:
+    return [a for a in timeline.participants.everybody if instance in a.instance_ids]
+
+
+def _speaker(timeline: Timeline, event: Event) -> Participant | None:
+    """The member that logged it; for an exception without a client name, the only member at that place."""
+    participant = timeline.participants.of_speaker(event)
+    if participant is not None or not isinstance(event, ExceptionLogged):
+        return participant
+    neighbors = [a for a in timeline.participants.at_place(event) if a.has_log]
+    return neighbors[0] if len(neighbors) == 1 else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, STRONG, WEAK, Cause, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
 from rebalance_forensics.diagnosis.episodes.members.static_returns import (
     RETURNS,
@@ -19,15 +19,18 @@ from rebalance_forensics.diagnosis.episodes.members.static_returns import (
     joins_of,
     static_returns,
 )
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Answer, Present, Sign, stated
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.facts import StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-REPLACED = stated("static-member-replaced", present="the coordinator replaced its member id under the same instance id")
-SAME_GENERATION = stated("same-generation-again", present="a new process joined the generation the group already had")
-FORMER_UNHEARD = stated("former-process-unheard", present="no log shows whether the process before it had stopped")
+REPLACED = clue(
+    "static-member-replaced", DECISIVE + WEAK, "the coordinator replaced its member id under the same instance id"
+)
+SAME_GENERATION = clue("same-generation-again", DECISIVE, "a new process joined the generation the group already had")
+FORMER_UNHEARD = clue(
+    "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -49,11 +52,6 @@ CAUSE = Cause(
     usual="planned",
     propose=propose,
     evidence_types=RETURNS,
-    signs=(
-        speaks_for(REPLACED, DECISIVE + WEAK),
-        speaks_for(SAME_GENERATION, DECISIVE),
-        speaks_against(FORMER_UNHEARD, STRONG + WEAK),
-    ),
     implies=("rolling-restart", "scale-out", "member-left", "static-member-expired"),
     lookalikes=("static-member-fenced", "rolling-restart"),
     settings=("group.instance.id", "session.timeout.ms"),
@@ -73,13 +71,13 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
         severity="info",
         implies=facts_of_returns(timeline, group),
         participants=participants,
-        answers=_shown_by(timeline, group, Present(lines)),
+        clues=_shown_by(timeline, group, Present(lines)),
         explains=tuple(r.fact for r in group if r.fact is not None),
         narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
     )
 
 
-def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Sign, Answer]:
+def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Row, Answer]:
     replaced = any(isinstance(r.fact, StaticReturn) for r in group)
-    shown: dict[Sign, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
+    shown: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
     return shown | {FORMER_UNHEARD: lines} if former_may_still_run(timeline, group) else shown

@@ -7,15 +7,15 @@ them. Follow-up rebalances (cooperative, probing) do not count. The advice is to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.advice.assignors import keep_the_leader
-from rebalance_forensics.diagnosis.cause import STRONG, WEAK, Cause, speaks_for
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Present, stated
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
+from rebalance_forensics.diagnosis.wording.durations import span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.facts import Rebalance
@@ -23,11 +23,11 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 
 MOVES = 3
-LEADER_MOVED = stated(
-    "leader-moved-each-time", present="each of these generations was led by a different one of the same members"
+LEADER_MOVED = clue(
+    "leader-moved-each-time", STRONG, "each of these generations was led by a different one of the same members"
 )
-LEADER_MOVED_AMONG_AS_MANY = stated(
-    "leader-moved-among-as-many", present="each of these generations had another leader and as many members"
+LEADER_MOVED_AMONG_AS_MANY = clue(
+    "leader-moved-among-as-many", WEAK, "each of these generations had another leader and as many members"
 )
 
 
@@ -39,7 +39,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield Hypothesis(
                 because=lines,
                 culprits=(the_group(timeline),),
-                answers={LEADER_MOVED_AMONG_AS_MANY if moves.counted else LEADER_MOVED: Present(lines)},
+                clues={LEADER_MOVED_AMONG_AS_MANY if moves.counted else LEADER_MOVED: Present(lines)},
                 severity="warning",
                 explains=moves.rebalances,
                 narrative=f"The leader changed in {moves.count} rebalances in a row although "
@@ -58,7 +58,6 @@ CAUSE = Cause(
     remedy="Find out why the leader rejoins late: slow poll loops, long rebalance listeners.",
     usual="fault",
     propose=propose,
-    signs=(speaks_for(LEADER_MOVED, STRONG), speaks_for(LEADER_MOVED_AMONG_AS_MANY, WEAK)),
     settings=("max.poll.interval.ms", "heartbeat.interval.ms"),
 )
 
@@ -136,3 +135,19 @@ def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> I
             tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first}),
             counted=not all(_same_members(*move) for move in run),
         )
+
+
+def keep_the_leader(moves: int, lines: Sequence[Event], *, static: bool) -> tuple[Advice, ...]:
+    """A group that is led by another member each time; `static` members keep the leadership when they are restarted."""
+    find = Advice(
+        action="Find out why the leader rejoins late: slow poll loops, long rebalance listeners, restarts.",
+        why=f"Leadership moved in {moves} rebalances in a row{span(lines)}; a leader that rejoins in time keeps it.",
+    )
+    if static:
+        return (find,)
+    name = Advice(
+        action="Give each member a group.instance.id (static membership).",
+        why="A static leader stays the leader when it is restarted.",
+        cost="A static member that is really gone is noticed only after session.timeout.ms.",
+    )
+    return find, name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK, Cause, speaks_for
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import absences
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import ended_with_its_process
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.proposals.absences import about_absences
+from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, speaks_for
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.timeline.group_timeline import Timeline
 

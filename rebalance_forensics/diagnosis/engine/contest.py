@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, WEAK
 from rebalance_forensics.diagnosis.engine.weights import Weighed
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK
 from rebalance_forensics.timeline.facts import Fact, Rebalance
 
 Brings = Mapping[str, frozenset[str]]

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
+from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, UNSURE, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed, contradictions, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Unobservable
+from rebalance_forensics.diagnosis.sign import DECISIVE, Absent, Answer, Present, Row, Sign, Unobservable
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -128,7 +128,7 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
             sign, kind = row.sign, type(answer)
             weighs = known.get((sign, kind))
             if weighs is None:
-                if kind is Unobservable and sign.own:
+                if kind is Unobservable and sign.is_clue:
                     continue
                 weighs = known[sign, kind] = {}
                 rows.append((row, answer, weighs))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table
@@ -22,7 +22,6 @@ from rebalance_forensics.diagnosis.engine.impact import (
 )
 from rebalance_forensics.diagnosis.engine.wanted_logs import would_decide
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives

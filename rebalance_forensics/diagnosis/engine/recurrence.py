@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from rebalance_forensics.diagnosis.cause import STRONG
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed
+from rebalance_forensics.diagnosis.sign import STRONG
 
 Choices = dict[str, Weighed]
 """Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain
 
-from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
@@ -20,16 +21,22 @@ from rebalance_forensics.diagnosis.episodes.members.client_only_losses import (
     memberships_over,
     thrown_answer,
 )
-from rebalance_forensics.diagnosis.episodes.members.waiting_members import expired_sessions, waiting_members
-from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import config_lags, forced_rejoin
+from rebalance_forensics.diagnosis.episodes.members.waiting_members import (
+    about_waiting,
+    expired_sessions,
+    waiting_members,
+)
+from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import (
+    about_lag,
+    config_lags,
+    forced_rejoin,
+    timed_out,
+    why_forced,
+)
 from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import topics_gained, unnumbered_rebalances
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Culprit, Severity
-from rebalance_forensics.diagnosis.proposals.config_lag import about_lag, timed_out, why_forced
-from rebalance_forensics.diagnosis.proposals.kept_out import about_waiting
 from rebalance_forensics.diagnosis.sign import Present
-from rebalance_forensics.diagnosis.signs import leads
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
@@ -62,7 +69,7 @@ def left_over(
     found += [h for h in _unreachable(timeline, drafts) if faulty.isdisjoint(h.participants)]
     for hypothesis in found if found or drafts else _client_only_losses(timeline):
         subject = subject_of(timeline, hypothesis)
-        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.answers)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, answers=answers, odds=0)
 
 
@@ -156,7 +163,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     return Hypothesis(
         because=(*((forced,) if forced else ()), *first.events),
         culprits=(),
-        answers={leads.rejoin_requested: Present((forced,))} if forced else {},
+        clues={REJOINED: Present((forced,))} if forced else {},
         severity=severity,
         explains=tuple(rebalances),
         participants=tuple(timeline.members()),

@@ -8,11 +8,11 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.cause import STRONG, Cause, Row
+from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.differential import Rival
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, contradictions
 from rebalance_forensics.diagnosis.model import WouldDecide
-from rebalance_forensics.diagnosis.sign import Answer, Need, Unobservable
+from rebalance_forensics.diagnosis.sign import STRONG, Answer, Need, Row, Unobservable
 from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import covering

@@ -8,17 +8,25 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cause import DECISIVE, Cause, Row
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Sign, Subject, Unobservable, subject_key
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    Absent,
+    Answer,
+    Present,
+    Row,
+    Subject,
+    Unobservable,
+    subject_key,
+)
 from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-NOTHING_STATED: Mapping[Sign, Answer] = MappingProxyType({})
+NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """A hypothesis with the answer to each sign of its cause's table, and the odds that come of them."""
+    """A hypothesis with its clues, the answer to each sign of its cause, and the odds that come of them."""
 
     cause: str
     hypothesis: Hypothesis
@@ -36,9 +44,9 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
-    """Ask every sign of the table once."""
+    """Add up what its clues and the signs of its cause say, each of them asked once."""
     subject = subject_of(timeline, hypothesis)
-    answers = answered(timeline, cause.signs, subject, hypothesis.answers)
+    answers = answered(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False
     for row, answer in answers:
         kind = type(answer)
@@ -92,23 +100,22 @@ def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
 
 
 def answered(
-    timeline: Timeline, signs: Iterable[Row], subject: Subject, stated: Mapping[Sign, Answer] = NOTHING_STATED
+    timeline: Timeline, signs: Iterable[Row], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
 ) -> tuple[tuple[Row, Answer], ...]:
-    """Rows of a cause's sign table, asked about somebody.
+    """The clues of a hypothesis, then the signs of its cause, asked about its subject.
 
-    What a hypothesis states is not asked again; what only a hypothesis can answer has no answer where it does not.
+    A sign that a clue answers already is not asked again.
     """
     known = subject.answers
-    answers: list[tuple[Row, Answer]] = []
+    answers = list(clues.items())
+    given = {row.sign for row in clues} if clues else ()
     for row in signs:
         sign = row.sign
-        answer = stated.get(sign) if stated else None
+        if sign in given:
+            continue
+        answer = known.get(sign)
         if answer is None:
-            if sign.own:
-                continue
-            answer = known.get(sign)
-            if answer is None:
-                answer = known[sign] = sign.ask(timeline, subject)
+            answer = known[sign] = sign.ask(timeline, subject)
         answers.append((row, answer))
     return tuple(answers)
 

@@ -5,38 +5,20 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign, stated
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    sign,
+)
 from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 MOST_LINES = 4
-
-LOADED = stated("group-loaded-elsewhere", present="another broker loaded the group, or the same one after a restart")
-LOST_BY_MOST = stated(
-    "coordinator-lost-by-most", present="most members with a log lost the same coordinator within seconds"
-)
-
-ANSWERED = stated(
-    "coordinator-answered", present="the broker that a member took for its coordinator answered that it is not"
-)
-
-REFUSED_A_STARTER = stated(
-    "coordinator-refused-a-client",
-    present="a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
-)
-
-REFUSED_AGAIN = stated(
-    "refused-by-its-coordinator",
-    present="the broker that a member was sent to refused every attempt to join or commit: it is not the coordinator",
-)
-
-UNLOADED = stated("group-unloaded", present="its coordinator unloaded the group, or was stopped or restarted under it")
-
-SUCCEEDED = stated("another-spoke-for-it", present="one broker spoke for the group, and later another one")
-
-FOUND_ANOTHER = stated("another-coordinator-found", present="a member lost its coordinator and then found another one")
 
 
 @sign(

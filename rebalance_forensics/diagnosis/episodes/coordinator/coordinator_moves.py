@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
 
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import behind_a_living_coordinator
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import (
-    UNNAMED,
-    CoordinatorMove,
-    ShownBy,
-    affected_broker,
-)
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
-from rebalance_forensics.diagnosis.episodes.members.membership_at import times_with_members
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
@@ -87,6 +84,17 @@ _NOT_COORDINATOR = re.compile(
 )
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
+ShownBy = Literal["load", "losses", "answer", "refusal", "refusals", "another", "unload", "succession", "nothing"]
+"""The evidence for a move.
+
+`load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
+with NOT_COORDINATOR. `another`: a member finds another coordinator. `refusal`, `refusals`: NOT_COORDINATOR for a client
+that may not have joined yet, once or at every attempt to join or commit. `unload`: the former coordinator unloads the
+group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
+group.
+"""
+UNNAMED = "another broker"
+"""The former coordinator where no line names it."""
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
@@ -532,3 +540,61 @@ def _is_loss(event: Event) -> bool:
 
 def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
     return runs(chain, lambda m: m.at, PROCESS_START_MS, until=lambda m: m.until)
+
+
+class CoordinatorMove(Struct, frozen=True):
+    """The broker that lost the group, or kept its coordinator from serving it, and the lines that show it."""
+
+    at: int
+    broker: str
+    events: tuple[Event, ...]
+    shown_by: ShownBy
+    until: int
+    served_by: str | None = None
+    """The coordinator that ran on and could not serve the group while `broker` was out."""
+
+
+def affected_broker(event: Event) -> int | None:
+    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
+    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
+    return named if named is not None else event.speaker.broker
+
+
+def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
+    """The times at which the group had a member whose process was not closing."""
+    asked = [(at, 2, False, "") for at in sorted(set(times))]
+    if not asked:
+        return set()
+    seen: set[str] = set()
+    inside: dict[str, None] = {}
+    found = set()
+    for at, what, came, member in merge(_moves(timeline), _generations(timeline), asked):
+        if what == 2:
+            if (not seen and not inside) or any(not _is_closed(timeline, m, at) for m in inside):
+                found.add(at)
+        elif what == 0:
+            seen.add(member)
+            inside.pop(member, None)
+            inside |= {member: None} if came else {}
+        elif member not in seen:
+            inside[member] = None
+    return found
+
+
+def _moves(timeline: Timeline) -> Iterator[tuple[int, int, bool, str]]:
+    moves = [(a.at + ROUND_TRIP_MS, 0, True, a.member or "") for a in timeline.arrivals]
+    moves += [(d.at - ROUND_TRIP_MS, 0, False, d.member or "") for d in timeline.departures]
+    return iter(sorted(moves))
+
+
+def _generations(timeline: Timeline) -> Iterator[tuple[int, int, bool, str]]:
+    began = ((g.started_at or g.completed_at or 0, g) for g in timeline.generations)
+    return iter(sorted((at, 1, False, m.member_id) for at, g in began for m in g.members if m.member_id))
+
+
+def _is_closed(timeline: Timeline, member: str, at: int) -> bool:
+    # A Streams instance or a static member that closed stays a member until its session expires.
+    participant = timeline.participants.of_member(member)
+    stop = timeline.stops.of(participant).last(at + ROUND_TRIP_MS)
+    start = timeline.starts.of(participant).last(at)
+    return stop is not None and stop.at > (start.at if start is not None else 0)

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import AuthorizationFailed
@@ -28,6 +33,7 @@ DENYING = (
 """Lines that may log a denial."""
 REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
 """Lines that may log a rejected client."""
+REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with this error")
 
 
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
@@ -171,3 +177,20 @@ def was_not_readmitted(timeline: Timeline, participant: Participant, last: int) 
     """True if it had been a member, left around `last`, and did not come back."""
     departure = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
     return departure is not None and departure.at > last - ONE_REBALANCE_MS and departure.returned is None
+
+
+def about_rejection(
+    timeline: Timeline, rejection: Rejection, *, narrative: str, advice: tuple[Advice, ...]
+) -> Hypothesis:
+    """A client was turned away, for one reason."""
+    culprits = culprits_of(timeline, [rejection.participant])
+    return Hypothesis(
+        because=rejection.events,
+        culprits=culprits,
+        clues={REJECTED: Present(distinct_events(rejection.events))},
+        participants=(rejection.participant,),
+        severity="warning",
+        implies=with_rebalances(timeline, rejection.facts(timeline)),
+        narrative=narrative.replace("{who}", culprits[0].name),
+        advice=advice,
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
-from rebalance_forensics.diagnosis.hypothesis import Hypothesis
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
-from rebalance_forensics.diagnosis.sign import Answer, Sign
+from rebalance_forensics.diagnosis.sign import Answer, Row
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact
@@ -26,14 +26,14 @@ def about_absences(
     circumstances: Sequence[Event] = (),
     implies: Sequence[Fact] = (),
     culprits: tuple[Culprit, ...] = (),
-    answers: Mapping[Sign, Answer] | None = None,
+    clues: Mapping[Row, Answer] | None = None,
     advice: tuple[Advice, ...] = (),
     onset: int | None = None,
     struck_at: int | None = None,
 ) -> Hypothesis:
     """Members were away, for one reason; `{who}` in the narrative names them.
 
-    The lines in `because` come before those of the absences; `brings` is added to what belongs to them.
+    The lines in `because` come before those of the absences; `implies` is added to what belongs to them.
     """
     away = absences[0]
     if len(absences) == 1:
@@ -55,7 +55,7 @@ def about_absences(
         implies=with_rebalances(timeline, (*facts, *implies) if implies else facts),
         participants=participants,
         absences=tuple(absences),
-        answers=answers or {},
+        clues=clues or {},
         onset=onset,
         struck_at=struck_at,
         advice=advice,
