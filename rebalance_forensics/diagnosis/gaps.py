@@ -220,7 +220,7 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
 def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Incident]) -> bool:
     # From 4.3 on a group of the newer protocols starts with epoch 2.
     started = any(i.root_causes[0].cause == "startup" and number in i.generations for i in incidents)
-    return started and number == FIRST_EPOCH and timeline.protocol not in ("classic", "unknown")
+    return started and number == FIRST_EPOCH and not timeline.is_classic
 
 
 def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:

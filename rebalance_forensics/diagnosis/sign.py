@@ -6,7 +6,7 @@ no log could show is unobservable, never absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -14,7 +14,6 @@ from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -147,16 +146,6 @@ def clue(name: str, weight: int, present: str) -> Row:
     """
     sign = Sign(id=name, present=present, absent="", ask=lambda _timeline, _subject: Unobservable(), is_clue=True)
     return Row(sign=sign, present=weight)
-
-
-def looked(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[LookedIn, ...]:
-    """The part of each log that was searched."""
-    found: list[LookedIn] = []
-    for log in logs:
-        since, until = max(begin, log.begin), min(end, log.end)
-        if since <= until:
-            found.append(LookedIn(path=log.path, begin=since, end=until))
-    return tuple(found)
 
 
 def asked_of_each(timeline: Timeline, subject: Subject, ask: Callable[[Timeline, Absence], Answer]) -> Answer:

@@ -8,7 +8,7 @@ prints. A rule that needs to know more of a client adds a field here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -218,6 +218,17 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     return bool(timeline.events_from(participant, *ANSWERS_TO_NOTICE)) or any(
         is_java(e) or e.level in DETAILED for e in notices
     )
+
+
+def would_log(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
+    """The log at hand would show events of this type, as far as the client's release decides it."""
+    question = _LOGGED_BY_RELEASE.get(kind)
+    return question is None or question(timeline, participant)
+
+
+_LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]] = {
+    LeaveSent: logs_leave_group, PollTimeoutExpired: logs_poll_timeout, JoinStarted: logs_joins,
+}  # fmt: skip
 
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:

@@ -94,6 +94,12 @@ class Timeline:
         """The time of the first line that names the group."""
         return self.cached(_begin)
 
+    @property
+    def is_classic(self) -> bool:
+        """True where members rebalance by JoinGroup and SyncGroup, also where no line shows the protocol."""
+        # Only KIP-848, KIP-932 and KIP-1071 lines show another one.
+        return self.protocol in ("classic", "unknown")
+
     def measured(self, ms: int) -> int | None:
         """A span between two of its lines; None where the lines have no times, only an order."""
         return ms if self.cached(_has_times) else None

@@ -18,8 +18,8 @@ from rebalance_forensics.diagnosis.episodes.members.departures import initial_ar
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Present, Row, Unobservable, clue
-from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged

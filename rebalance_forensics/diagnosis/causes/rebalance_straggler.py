@@ -27,6 +27,7 @@ from rebalance_forensics.diagnosis.episodes.rebalances.long_barriers import (
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import vanished_topics
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.seen import client_log, coordinator, coordinator_place, logged, looked, seen
 from rebalance_forensics.diagnosis.sign import (
     DECISIVE,
     STRONG,
@@ -39,11 +40,9 @@ from rebalance_forensics.diagnosis.sign import (
     Subject,
     Unobservable,
     clue,
-    looked,
     sign,
     speaks_against,
 )
-from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting
@@ -106,6 +105,11 @@ def _barriers(subject: Subject) -> list[Rebalance]:
     return [fact for fact in subject.facts if isinstance(fact, Rebalance)]
 
 
+def while_open(subject: Subject) -> list[tuple[int, int]]:
+    """From the start of each rebalance until its last member has joined."""
+    return [(rebalance.started_at, barrier_end(rebalance)) for rebalance in _barriers(subject)]
+
+
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
     begin, end = rebalance.started_at - ROUND_TRIP_MS, barrier_end(rebalance) + ROUND_TRIP_MS
     return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
@@ -122,14 +126,9 @@ def _ended(rebalance: Rebalance, departure: Departure) -> bool:
 )
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
-    barriers = _barriers(subject)
-    expired = [d for r in barriers for d in _lost_meanwhile(timeline, r) if _ended(r, d)]
-    if expired:
-        return Present(tuple(e for d in expired for e in d.events))
-    logs = [g for r in barriers for g in covering(timeline.coverage.brokers, r.started_at, barrier_end(r))]
-    if barriers and logs:
-        return Absent(looked(logs, barriers[0].started_at, barrier_end(barriers[-1])))
-    return Unobservable((coordinator_log(subject.begin, subject.end),))
+    expired = (d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if _ended(r, d))
+    places = (coordinator_place(timeline, *span) for span in while_open(subject))
+    return seen((e for d in expired for e in d.events), places)
 
 
 @sign(present="a member was lost without a LeaveGroup while the barrier was open", absent="")
@@ -137,13 +136,6 @@ def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
     """A member was lost meanwhile: an expiry, its own log, or its absence from the next generation shows it."""
     lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
     return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
-
-
-@sign(present="the coordinator moved while the barrier was open, so the members had to find it again first", absent="")
-def coordinator_moved_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
-    """The group waited for another broker to load it, not for one of its members."""
-    loads = [e for r in _barriers(subject) for e in timeline.of(GroupLoaded).between(r.started_at, barrier_end(r))]
-    return Present(tuple(loads)) if loads else Unobservable()
 
 
 @sign(
@@ -216,6 +208,17 @@ def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: in
     return refused
 
 
+COORDINATOR_MOVED = logged(
+    "coordinator-moved-meanwhile",
+    GroupLoaded,
+    by=coordinator,
+    when=while_open,
+    present="the coordinator moved while the barrier was open, so the members had to find it again first",
+    absent="the coordinator did not move while the barrier was open",
+)
+"""The group waited for another broker to load it, not for one of its members."""
+
+
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Join barriers open longer than heartbeats and the initial delay explain; members removed at the timeout."""
     yield from about_barriers(timeline)
@@ -239,7 +242,7 @@ CAUSE = Cause(
         speaks_against(session_expiry_ended_it, DECISIVE),
         speaks_against(member_lost_meanwhile, DECISIVE - WEAK),
         speaks_against(coordinator_out_of_reach, DECISIVE),
-        speaks_against(coordinator_moved_meanwhile, DECISIVE),
+        speaks_against(COORDINATOR_MOVED, DECISIVE),
         speaks_against(coordinator_stood_still, DECISIVE),
     ),
     implies=("scale-out", "subscription-change", "unstable-leader"),
@@ -509,7 +512,7 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
 
 def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     """The barrier that is open when the logs end, if there is one."""
-    if timeline.kind != "consumer" or timeline.protocol not in ("classic", "unknown"):
+    if timeline.kind != "consumer" or not timeline.is_classic:
         return None
     # REBALANCE_IN_PROGRESS is sent to members only, so that its receiver is one even if no line shows how it joined.
     heard = {

@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.model import Advice, Culprit
+from rebalance_forensics.diagnosis.seen import coordinator_log
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, Unobservable, clue
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import how_often, times
 from rebalance_forensics.events.base import Event

@@ -9,8 +9,8 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Unobservable, clue
-from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported

@@ -14,8 +14,8 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import th
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, Unobservable, clue
-from rebalance_forensics.diagnosis.signs.needs import client_log
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.events.base import Event

@@ -6,29 +6,20 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
+from rebalance_forensics.diagnosis.seen import coordinator, coordinator_place, just_before, logged, own_place, seen
 from rebalance_forensics.diagnosis.sign import (
     STRONG,
-    Absent,
     Answer,
-    LookedIn,
     Need,
-    Present,
     Subject,
     Unobservable,
-    looked,
     sign,
     speaks_against,
 )
-from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded
-from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
-
-MOST_NEEDED = 5
-"""Nobody fetches more logs than this to explain one rebalance."""
 
 
 @sign(present="a member joined or left at that time", absent="no member joined or left at that time")
@@ -36,12 +27,10 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     """A member joined or left at that time, by the coordinator's log."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = timeline.moves(begin, end)
-    if moves:
-        return Present(tuple(e for move in moves for e in move.events[:1]))
-    if any(isinstance(fact, Rebalance) and lacks_reason(fact) for fact in subject.facts):
-        # Such a coordinator tells of sessions that expired, and of nobody who joined or left.
+    if not moves and any(isinstance(fact, Rebalance) and lacks_reason(fact) for fact in subject.facts):
+        # Such a coordinator logs the sessions that expired, and nobody who joined or left.
         return Unobservable((Need(what="the logs of the group's clients", who=None, begin=begin, end=end),))
-    return _by_the_coordinator(timeline, begin, end)
+    return seen((e for move in moves for e in move.events[:1]), [coordinator_place(timeline, begin, end)])
 
 
 @sign(
@@ -51,41 +40,18 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
 def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
     """A member logged why it rejoined."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
-    requests = [e for r in timeline.requests.between(begin, end) for e in r.events[:1]]
-    if requests:
-        return Present(tuple(requests))
-    places: list[LookedIn] = []
-    needs: list[Need] = []
-    for participant in subject.participants:
-        logs = covering(timeline.coverage.of(participant), begin, end)
-        places += looked(logs, begin, end)
-        if not logs:
-            needs.append(client_log(participant, begin, end))
-    if needs or not places:
-        return Unobservable(tuple(needs[:MOST_NEEDED]))
-    return Absent(tuple(places))
+    requests = (e for r in timeline.requests.between(begin, end) for e in r.events[:1])
+    return seen(requests, (own_place(timeline, member, begin, end) for member in subject.participants))
 
 
-@sign(present="the coordinator of the group moved at that time", absent="the coordinator did not move at that time")
-def coordinator_moved(timeline: Timeline, subject: Subject) -> Answer:
-    """Another broker took over the group."""
-    begin, end = subject.begin - HEARTBEAT_MS, subject.end
-    moves = tuple(_moves_of_the_coordinator(timeline, begin, end))
-    return Present(moves) if moves else _by_the_coordinator(timeline, begin, end)
-
-
-def _moves_of_the_coordinator(timeline: Timeline, begin: int, end: int) -> Iterator[Event]:
-    kinds = (CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded)
-    return (e for e in timeline.own.of_type(*kinds).between(begin, end) if e.group == timeline.group)
-
-
-def _by_the_coordinator(timeline: Timeline, begin: int, end: int) -> Answer:
-    logs = covering(timeline.coverage.brokers, begin, end)
-    if not logs:
-        return Unobservable((coordinator_log(begin, end),))
-    return Absent(looked(logs, begin, end))
-
-
+COORDINATOR_MOVED = logged(
+    "coordinator-moved",
+    *(CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded),
+    by=coordinator,
+    when=just_before,
+    present="the coordinator of the group moved at that time",
+    absent="the coordinator did not move at that time",
+)
 REJOINED = speaks_against(rejoin_requested, STRONG)
 """Given by a hypothesis whose search found the line by which a worker forced the rebalance."""
 
@@ -114,6 +80,6 @@ CAUSE = Cause(
         # A lead that is there speaks against "nobody knows"; what matters is where each was looked for.
         speaks_against(membership_changed, STRONG),
         REJOINED,
-        speaks_against(coordinator_moved, STRONG),
+        speaks_against(COORDINATOR_MOVED, STRONG),
     ),
 )

@@ -12,8 +12,8 @@ from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.differential import Rival
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, contradictions
 from rebalance_forensics.diagnosis.model import WouldDecide
+from rebalance_forensics.diagnosis.seen import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.diagnosis.sign import STRONG, Answer, Need, Row, Unobservable
-from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline

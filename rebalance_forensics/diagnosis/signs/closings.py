@@ -5,8 +5,8 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, looked, sign
-from rebalance_forensics.diagnosis.signs.needs import own_log
+from rebalance_forensics.diagnosis.seen import looked, own_log
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
@@ -106,7 +106,7 @@ def thread_left(timeline: Timeline, subject: Subject) -> Answer:
     With CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
     """
     # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not.
-    if timeline.protocol not in ("classic", "unknown") or not left_without_client_log(timeline, subject.absences):
+    if not timeline.is_classic or not left_without_client_log(timeline, subject.absences):
         return Absent()
     failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
     leaves = (e for a in subject.absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1])

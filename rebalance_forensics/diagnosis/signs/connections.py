@@ -6,18 +6,9 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    Present,
-    Subject,
-    Unobservable,
-    asked_of_each,
-    looked,
-    sign,
-)
+from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
     FIRST_COORDINATOR_NODE,

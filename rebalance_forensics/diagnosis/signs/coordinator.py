@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.seen import coordinator_log, own_log
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -13,7 +14,6 @@ from rebalance_forensics.diagnosis.sign import (
     Unobservable,
     sign,
 )
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    LookedIn,
-    Need,
-    Present,
-    Subject,
-    Unobservable,
-    looked,
-    sign,
-)
+from rebalance_forensics.diagnosis.seen import coordinator_log, own_log, own_place, seen
+from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.connections import all_given_up_unasked
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
-from rebalance_forensics.timeline.clients import logs_poll_timeout, shared_loop_lines
-from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.clients import shared_loop_lines
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
@@ -40,17 +29,20 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
         return Present(unasked)
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()  # KafkaJS has no poll timeout; whom its heartbeats leave is evicted before it expires
-    needs: list[Need] = []
-    looked_in: list[LookedIn] = []
-    for absence in subject.absences:
-        begin, end = absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS
-        # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
-        told_it = logs_poll_timeout(timeline, absence.participant)
-        logs = covering(timeline.coverage.of(absence.participant), begin, end) if told_it else ()
-        looked_in += looked(logs, begin, end)
-        if not logs:
-            needs.append(own_log(absence, session_timeout_ms(timeline)))
-    return Unobservable(tuple(needs)) if needs or not subject.absences else Absent(tuple(looked_in))
+    # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
+    session = session_timeout_ms(timeline)
+    return seen(
+        (),
+        (
+            own_place(timeline, away.participant, *around(away), PollTimeoutExpired, need=own_log(away, session))
+            for away in subject.absences
+        ),
+    )
+
+
+def around(absence: Absence) -> tuple[int, int]:
+    """Within a heartbeat of the time at which the group lost it."""
+    return absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS
 
 
 @sign(present="a different leave reason was logged", absent="")

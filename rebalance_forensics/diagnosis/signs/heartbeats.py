@@ -20,17 +20,8 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     may_be_cut_short,
     restart_without_shutdown,
 )
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    Present,
-    Subject,
-    Unobservable,
-    asked_of_each,
-    looked,
-    sign,
-)
-from rebalance_forensics.diagnosis.signs.needs import coordinator_log, own_log
+from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import MemberFailed
@@ -267,21 +258,19 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
     if not subject.absences or shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
+    if not timeline.is_classic or any(
+        isinstance(e, MemberFailed) for away in subject.absences for e in away.departure_lines
+    ):
+        return Unobservable()
+    lines: list[Event] = []
+    places: list[Place] = []
     for absence in subject.absences:
-        if any(isinstance(e, MemberFailed) for e in absence.departure_lines) or timeline.protocol not in (
-            "classic",
-            "unknown",
-        ):
-            return Unobservable()
-        until = absence.back_at if absence.back_at is not None else absence.at
-        begin = absence.at - 2 * ROUND_TRIP_MS
-        losses = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + ROUND_TRIP_MS)
-        if losses:
-            return Present(tuple(losses[:2]))
-        logs = covering(timeline.coverage.of(absence.participant), begin, until)
-        if not logs:
-            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
-    return Absent(looked(timeline.coverage.of(subject.absences[0].participant), subject.begin, subject.end))
+        begin, until = absence.at - 2 * ROUND_TRIP_MS, absence.back_at if absence.back_at is not None else absence.at
+        lost = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + ROUND_TRIP_MS)
+        need = own_log(absence, session_timeout_ms(timeline))
+        lines += lost[:2]
+        places.append(own_place(timeline, absence.participant, begin, until, need=need))
+    return seen(lines, places)
 
 
 @sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")

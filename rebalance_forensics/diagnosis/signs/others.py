@@ -7,8 +7,8 @@ from itertools import takewhile
 from math import inf
 
 from rebalance_forensics.diagnosis.episodes.members.departures import final_departure, one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.seen import client_log, coordinator_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
-from rebalance_forensics.diagnosis.signs.needs import client_log, coordinator_log
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.coverage import covering
@@ -76,7 +76,7 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
     # Who sends LeaveGroup is known to be in. Others (static members, KIP-345; Streams before KIP-1071) may have gone
     # with them and are missed when their sessions are over; a coordinator that loads the group starts every session
     # anew (GroupCoordinator.onGroupLoaded).
-    if not other.instance_ids and (other.kind != "instance" or timeline.protocol not in ("classic", "unknown")):
+    if not other.instance_ids and (other.kind != "instance" or not timeline.is_classic):
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)
     loaded = last if load is None else time_of(load)

@@ -10,20 +10,9 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     resubscriptions,
     topics_changed_before,
 )
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    LookedIn,
-    Need,
-    Present,
-    Subject,
-    Unobservable,
-    looked,
-    sign,
-)
-from rebalance_forensics.diagnosis.signs.needs import client_log
+from rebalance_forensics.diagnosis.seen import Place, own_place, seen
+from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -49,13 +38,10 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
     if not requests:
         return Unobservable()
     found = distinct_events(e for r in requests for e in topics_changed_before(timeline, r.at))
-    if found:
-        return Present(found)
     begin, end = min(r.at for r in requests) - METADATA_AGE_MS, max(r.at for r in requests)
-    if logs := logs_of_topic_changes(timeline, begin, end):
-        return Absent(looked(logs, begin, end))
     what = "the logs of the brokers and the controller (server.log, controller.log)"
-    return Unobservable((Need(what=what, who=None, begin=begin, end=end),))
+    need = Need(what=what, who=None, begin=begin, end=end)
+    return seen(found, [Place(begin, end, logs_of_topic_changes(timeline, begin, end), need)])
 
 
 @sign(present="the rebalance assigned partitions that no member had before", absent="")
@@ -75,20 +61,13 @@ def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
     requests = _asked(timeline, subject)
     if not requests:
         return Unobservable()
-    lines: list[Event] = []
-    for request in requests:
-        lines += _resubscribed(timeline, request.participant, request.at)
-    if lines:
-        return Present(tuple(lines))
-    needs: list[Need] = []
-    places: list[LookedIn] = []
-    for request in requests:
-        begin, end = request.at - AT_ONCE_MS, request.at
-        logs = covering(timeline.coverage.of(request.participant), begin, end)
-        places += looked(logs, begin, end)
-        if not logs and request.participant is not None:
-            needs.append(client_log(request.participant, begin, end))
-    return Unobservable(tuple(needs)) if needs or not places else Absent(tuple(places))
+    lines = (e for request in requests for e in _resubscribed(timeline, request.participant, request.at))
+    places = (
+        own_place(timeline, request.participant, request.at - AT_ONCE_MS, request.at)
+        for request in requests
+        if request.participant is not None
+    )
+    return seen(lines, places)
 
 
 def _resubscribed(timeline: Timeline, participant: Participant | None, at: int) -> list[Event]:

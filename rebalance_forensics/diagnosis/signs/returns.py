@@ -7,18 +7,9 @@ from operator import attrgetter
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
 from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    Present,
-    Subject,
-    Unobservable,
-    asked_of_each,
-    looked,
-    sign,
-)
+from rebalance_forensics.diagnosis.seen import later_logs, looked
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import anew
-from rebalance_forensics.diagnosis.signs.needs import later_logs
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -1,0 +1,142 @@
+"""One question to the logs: what was logged, by whom and when, and where it was not, whether a log would show it.
+
+Present with the lines; absent with the logs and spans that were searched; else unobservable, with the logs to fetch.
+Whether a log would show it follows from its coverage and from what its client logs (timeline/clients.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Sign, Subject, Unobservable
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import would_log
+from rebalance_forensics.timeline.coverage import CoveredLog, covering
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
+
+MOST_NEEDED = 5
+"""Nobody fetches more logs than this to explain one rebalance."""
+
+
+class Place(Struct, frozen=True, gc=False):
+    """Where lines would stand: a span, the logs that cover it from begin to end, and the log to fetch without them."""
+
+    begin: int
+    end: int
+    logs: tuple[CoveredLog, ...]
+    need: Need
+
+
+def seen(lines: Iterable[Event], places: Iterable[Place]) -> Answer:
+    """The lines; else that none of these places has them, or the logs of those that no log at hand covers."""
+    found = tuple(lines)
+    if found:
+        return Present(found)
+    searched: list[LookedIn] = []
+    needs: list[Need] = []
+    for place in places:
+        searched += looked(place.logs, place.begin, place.end)
+        if not place.logs:
+            needs.append(place.need)
+    return Unobservable(tuple(needs[:MOST_NEEDED])) if needs or not searched else Absent(tuple(searched))
+
+
+def looked(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[LookedIn, ...]:
+    """The part of each log that was searched."""
+    found: list[LookedIn] = []
+    for log in logs:
+        since, until = max(begin, log.begin), min(end, log.end)
+        if since <= until:
+            found.append(LookedIn(path=log.path, begin=since, end=until))
+    return tuple(found)
+
+
+def own_place(
+    timeline: Timeline, participant: Participant, begin: int, end: int, *types: type[Event], need: Need | None = None
+) -> Place:
+    """The log of one member, as far as its client would log events of these types."""
+    logs = covering(timeline.coverage.of(participant), begin, end)
+    shown = logs and all(would_log(timeline, participant, kind) for kind in types)
+    return Place(begin, end, logs if shown else (), need or client_log(participant, begin, end))
+
+
+def coordinator_place(timeline: Timeline, begin: int, end: int) -> Place:
+    """The log of the group's coordinator; a broker logs nothing of a group that another one coordinates."""
+    return Place(begin, end, covering(timeline.coverage.brokers, begin, end), coordinator_log(begin, end))
+
+
+Found = tuple[Iterable[Event], Place]
+By = Callable[[Timeline, Subject, tuple[type[Event], ...], int, int], Iterator[Found]]
+When = Callable[[Subject], Iterable[tuple[int, int]]]
+
+
+def members(
+    timeline: Timeline, subject: Subject, types: tuple[type[Event], ...], begin: int, end: int
+) -> Iterator[Found]:
+    """The members that the hypothesis is about, in their own logs."""
+    for participant in subject.participants:
+        lines = timeline.events_from(participant, *types).between(begin, end)
+        yield lines, own_place(timeline, participant, begin, end, *types)
+
+
+def coordinator(
+    timeline: Timeline, subject: Subject, types: tuple[type[Event], ...], begin: int, end: int
+) -> Iterator[Found]:
+    """The group's coordinator, of this group."""
+    del subject
+    lines = timeline.own.of_type(*types).between(begin, end)
+    yield [e for e in lines if e.group == timeline.group], coordinator_place(timeline, begin, end)
+
+
+def just_before(subject: Subject) -> Iterable[tuple[int, int]]:
+    """From a heartbeat before the facts that the hypothesis explains: members learn of a rebalance by heartbeats."""
+    return [(subject.begin - HEARTBEAT_MS, subject.end)]
+
+
+def logged(name: str, *types: type[Event], by: By, when: When, present: str, absent: str = "") -> Sign:
+    """A sign that is nothing but this question: events of these types, by whom, and when."""
+
+    def ask(timeline: Timeline, subject: Subject) -> Answer:
+        found = [place for begin, end in when(subject) for place in by(timeline, subject, types, begin, end)]
+        return seen((e for lines, _ in found for e in lines), (place for _, place in found))
+
+    return Sign(id=name, present=present, absent=absent, ask=ask)
+
+
+def own_log(absence: Absence, silence_ms: int) -> Need:
+    """The log of a member around its absence."""
+    return client_log(absence.participant, absence.at - silence_ms, absence.back_at or absence.at + silence_ms)
+
+
+def client_log(participant: Participant, begin: int, end: int) -> Need:
+    """The log of one member, worker or Streams instance at INFO."""
+    return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
+
+
+@lru_cache(maxsize=1 << 11)
+def _log_of(participant: Participant) -> str:
+    """The member's log in words; cached because sign after sign asks for it."""
+    there = f" at INFO, in {min(participant.files)}" if participant.has_log and participant.files else ""
+    return f"the log of {participant.kind} {participant.name}{there}"
+
+
+def coordinator_log(begin: int, end: int) -> Need:
+    """What the group's coordinator wrote."""
+    what = "the broker log (server.log) of the group's coordinator"
+    return Need(what=what, who=None, begin=begin, end=end, of_the_coordinator=True)
+
+
+def earlier_logs(begin: int, end: int) -> Need:
+    """The earlier part of the same logs."""
+    return Need(what="earlier logs of the brokers and clients", who=None, begin=begin, end=end)
+
+
+def later_logs(begin: int, end: int) -> Need:
+    """More of what is at hand already."""
+    return Need(what="later logs of the brokers and clients", who=None, begin=begin, end=end)
