@@ -170,8 +170,9 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
     # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
     # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
-    barrier = timeline.protocol not in ("consumer", "streams", "share")
-    formed = barrier and any(r.ended_at() >= at for r in timeline.rebalances if r.stabilized_at or r.completed_at)
+    formed = timeline.is_classic and any(
+        r.ended_at() >= at for r in timeline.rebalances if r.stabilized_at or r.completed_at
+    )
     return not formed and timeline.coverage.end < at + patience_ms(timeline)
 
 
