@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import UNNAMED
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
-    UNNAMED,
     CoordinatorMove,
     ShownBy,
     chains_of_moves,

@@ -8,7 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_move import UNNAMED, affected_broker
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -25,6 +24,8 @@ NOT_CONNECTED = ("error connecting", "could not be established", "connection set
 _MOST_LINES = 4
 
 How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
+UNNAMED = "another broker"
+"""The former coordinator where no line names it."""
 
 
 class Downtime(Struct, frozen=True, kw_only=True):
@@ -203,3 +204,9 @@ def _lines_by_broker(timeline: Timeline) -> dict[int, list[Event]]:
         if event.speaker.role == "broker" and event.speaker.broker is not None and event.at is not None:
             found[event.speaker.broker].append(event)
     return found
+
+
+def affected_broker(event: Event) -> int | None:
+    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
+    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
+    return named if named is not None else event.speaker.broker

@@ -15,7 +15,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import behind_a_living_coordinator
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
+    UNNAMED,
+    affected_broker,
+    behind_a_living_coordinator,
+)
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.events.base import Event
@@ -93,8 +97,6 @@ that may not have joined yet, once or at every attempt to join or commit. `unloa
 group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
 group.
 """
-UNNAMED = "another broker"
-"""The former coordinator where no line names it."""
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
@@ -552,12 +554,6 @@ class CoordinatorMove(Struct, frozen=True):
     until: int
     served_by: str | None = None
     """The coordinator that ran on and could not serve the group while `broker` was out."""
-
-
-def affected_broker(event: Event) -> int | None:
-    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
-    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
-    return named if named is not None else event.speaker.broker
 
 
 def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import UNNAMED, CoordinatorMove
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import UNNAMED
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import CoordinatorMove
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
