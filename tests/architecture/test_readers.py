@@ -29,9 +29,9 @@ NO_JUDGES = frozenset(
     }
 )
 READS_ANY_ERROR = {
-    "AssignmentFailed": "diagnosis/episodes/rebalances/failed_assignments.py",
+    "AssignmentFailed": "diagnosis/causes/assignment_failure.py",
     "AssignmentNotStored": "diagnosis/episodes/coordinator/offsets_outages.py",
-    "ShutdownRequested": "diagnosis/episodes/members/streams_shutdowns.py",
+    "ShutdownRequested": "diagnosis/causes/streams_shutdown.py",
 }
 """Where what failed is told by the type, whatever the code."""
 
