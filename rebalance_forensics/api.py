@@ -15,8 +15,7 @@ from msgspec import Struct
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.diagnosis.model import Blame, Impact, Incident
 from rebalance_forensics.pipeline.event_files import event_records
-from rebalance_forensics.pipeline.instants import parse_instant
-from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, zone_rules
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_instant, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.records import is_timed

@@ -26,9 +26,9 @@ LEFT_OUT = "\u2026"
 
 
 def is_timed(at: EpochMs | None) -> bool:
-    """Whether this is a point in time: lines without one only have an order.
+    """True if this is a point in time: lines without one only have an order.
 
-    Nor is what lies some while before the first of them a time: no calendar reaches half as far.
+    What lies a while before the first of those is no time either: no calendar reaches half as far.
     """
     return at is not None and at < ORDER_EPOCH // 2
 

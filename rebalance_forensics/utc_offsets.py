@@ -43,7 +43,7 @@ def offset_between(local_ms: int, utc_ms: int) -> int | None:
 
 
 def offset_at(local_ms: int, utc_ms: int) -> int | None:
-    """The same where both are of one moment: None as well where they are minutes apart, which no zone is."""
+    """Minutes that a local clock is east of UTC, by times of one moment; None also where they are minutes apart."""
     # An epoch value is logged within a minute of the local time at the beginning of its line.
     minutes = offset_between(local_ms, utc_ms)
     return minutes if minutes is not None and abs(local_ms - utc_ms - minutes * MINUTE_MS) <= MINUTE_MS else None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from zlib import crc32
 
 from benchmarks.calibration.cuts import CUTS, Cut
-from rebalance_forensics.pipeline.instants import Instant
+from rebalance_forensics.pipeline.options import Instant
 from rebalance_forensics.records import EpochMs
 
 Side = Literal["all", "brokers", "clients"]

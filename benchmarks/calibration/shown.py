@@ -12,8 +12,7 @@ from pathlib import Path
 
 from benchmarks.calibration.cuts import CUTS, cut_down
 from benchmarks.calibration.labels import Label, View
-from rebalance_forensics.pipeline.instants import Instant
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, Instant
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.model import Report
 

@@ -14,10 +14,9 @@ import pyarrow as pa
 from benchmarks.fuzz.corpus import profile_like
 from benchmarks.fuzz.laws import CALLS_A_BYTE, CALLS_AT_LEAST, broken, in_place, is_expected, isolated
 from benchmarks.fuzz.model import Find, Input
-from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import results_of
-from rebalance_forensics.pipeline.schemas import Kind, Row, rows_of
+from rebalance_forensics.pipeline.schemas import Kind, Row, object_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.sources.files.walk import InputFile

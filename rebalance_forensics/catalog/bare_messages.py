@@ -47,12 +47,12 @@ def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
 
 
 def _is_amid(before: str) -> bool:
-    """Whether other words stand before a message; that an exception follows, or which service says it, are none."""
+    """True if other words stand before a message; an announced exception and the name of a service are none."""
     return _THROWN.fullmatch(before) is None and before.strip(_QUOTED) != ""
 
 
 def is_kafkas(found: Match, *, amid: bool = False) -> bool:
-    """Whether a message is surely one and not a few words that happen to read like it.
+    """True if this is surely a message and not a few words that happen to read like it.
 
     Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind it.
     Whoever quotes the words alone leaves out which partitions; consumers print them, in brackets where they are none.

@@ -13,8 +13,7 @@ from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.index import Index
-from rebalance_forensics.catalog.literal_cover import cover, offers
-from rebalance_forensics.catalog.literals import words_to_search
+from rebalance_forensics.catalog.literals import cover, offers, words_to_search
 from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
@@ -118,7 +117,7 @@ def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[st
 
 
 def _begins(text: str, program: Program) -> bool:
-    """Whether a text breaks off in the first words of a program, or in a value behind them."""
+    """True if a text breaks off in the first words of a program, or in a value behind them."""
     if program.lead.startswith(text):
         return len(text) >= LEAST_OF_A_TEXT
     return bool(program.holes) and len(program.lead) >= LEAST_TO_BE_SURE and text.startswith(program.lead)

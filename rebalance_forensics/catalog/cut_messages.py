@@ -164,7 +164,7 @@ class CutMessages(Struct, frozen=True):
         return [self.entries[place] for place in sorted(places)]
 
     def _ends_alike(self, program: Program, tail: str) -> bool:
-        """Whether enough of a tail may be a template's own words, or those of a reason that it ends with."""
+        """True if enough of a tail may be a template's own words, or those of a reason that it ends with."""
         words = [*program.words]
         if program.holes and (kind := program.holes[-1][1]) in self.fragments:
             words += [word for fragment in self.fragments[kind] for word in fragment.words]
@@ -201,7 +201,7 @@ class CutMessages(Struct, frozen=True):
         return Left(own, fields, frozenset(cut_off), begun)
 
     def _is_of_another(self, at: int, kind: str, before: _Side) -> bool:
-        """Whether what is left of a value begins no text that a hole of this kind can hold."""
+        """True if what is left of a value begins no text that a hole of this kind can hold."""
         head = before.open[1] if before.open and before.open[0] == at else ""
         texts = self.fragments.get(kind, ())
         return bool(head and texts) and all(_before(text, head) is None for text in texts)
@@ -223,12 +223,12 @@ class CutMessages(Struct, frozen=True):
 
 
 def _takes(entry: Entry, peeled: Peeled) -> bool:
-    """Whether a template stands behind the prefix that a line has."""
+    """True if the template follows the prefix that the line has."""
     return not entry.prefixes or peeled.kind in entry.prefixes
 
 
 def _may_be_of(entry: Entry, role: str | None, level: str | None) -> bool:
-    """Whether who speaks, as a prefix shows, may have logged it so: a broker says nothing that a client does."""
+    """True if the process that a prefix shows may have logged it: a broker logs nothing that a client does."""
     if entry.only_at_debug and level not in (None, "DEBUG", "TRACE"):
         return False
     return role is None or role == "unknown" or (role == "broker") == entry.pattern.startswith("broker/")
@@ -239,7 +239,7 @@ def _is_outdated(entry: Entry, since: Release) -> bool:
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:
-    """Whether a class of that name logs it: what stands in its own source, or in that of the one it extends.
+    """True if a class of that name logs it: what stands in its own source, or in that of the one it extends.
 
     ConsumerCoordinator and WorkerCoordinator log what AbstractCoordinator says.
     """

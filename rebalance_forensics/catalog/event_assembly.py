@@ -91,7 +91,7 @@ def _quoted(record: LogRecord, match: Match) -> str:
 
 
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}
-"""Who prints such a configuration at its start, whatever else stands in the file."""
+"""The component that prints such a configuration at its start, whatever else the file holds."""
 
 
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:

@@ -74,7 +74,7 @@ def thrown_at(message: str, exception: str) -> str | None:
 
 
 def _speaks_as_kafka(message: str) -> bool:
-    """Whether one of Kafka's classes wrote it: it begins as they do, or no frame of its trace is anybody else's."""
+    """True if one of Kafka's classes wrote it: it begins as their messages do, or its trace has only their frames."""
     frames = _FRAME.findall(message)
     return _SPOKEN.match(message) is not None or (
         not _FOR_THE_CALLER.search(message)

@@ -1,15 +1,254 @@
-"""The types of holes: what Kafka prints for a value, and how it is read back."""
+"""The types of holes: how Kafka, Java and Scala print a value, and how it is read back."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from math import isfinite
 
 from msgspec import Struct
 
-from rebalance_forensics.catalog import java_values
 from rebalance_forensics.catalog.fields import FieldValue
-from rebalance_forensics.catalog.settings import read_settings
+from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
+
+# Flattened logs put the whole dump on one line, so a setting ends where the next one begins.
+_SETTING = re.compile(r"(?:^|\s)([a-z][\w.-]*) =(.*?)(?=\s+[a-z][\w.-]* =|\s*$)", re.DOTALL)
+
+KEPT = frozenset(
+    """
+    application.id application.server broker.id node.id client.id client.rack connect.protocol
+    bootstrap.servers connections.max.idle.ms default.api.timeout.ms enable.auto.commit acceptable.recovery.lag
+    group.consumer.assignors group.consumer.heartbeat.interval.ms group.consumer.max.size
+    group.consumer.migration.policy group.consumer.session.timeout.ms group.coordinator.rebalance.protocols
+    group.coordinator.new.enable group.share.session.timeout.ms group.streams.session.timeout.ms group.id
+    group.initial.rebalance.delay.ms group.instance.id
+    group.max.session.timeout.ms group.max.size group.min.session.timeout.ms group.protocol group.remote.assignor
+    heartbeat.interval.ms internal.leave.group.on.close leave.group.on.close max.poll.interval.ms max.poll.records
+    max.warmup.replicas metadata.max.age.ms min.insync.replicas num.standby.replicas num.stream.threads
+    offsets.retention.check.interval.ms offsets.retention.minutes offsets.topic.num.partitions
+    offsets.topic.replication.factor partition.assignment.strategy probing.rebalance.interval.ms process.roles
+    processing.guarantee rebalance.timeout.ms reconnect.backoff.max.ms request.timeout.ms retry.backoff.ms
+    scheduled.rebalance.max.delay.ms session.timeout.ms state.dir task.assignor.class upgrade.from
+    worker.sync.timeout.ms worker.unsync.backoff.ms rest.advertised.host.name rest.advertised.port listeners
+    advertised.listeners config.storage.topic offset.storage.topic status.storage.topic schema.registry.group.id
+    kafkastore.group.id leader.eligibility share.group.enable unclean.leader.election.enable
+    """.split()  # noqa: SIM905 - words read best as words
+)
+"""Nothing secret is kept: no password, no SASL, no SSL setting is in this list."""
+
+
+def read_settings(text: str) -> tuple[tuple[str, str], ...]:
+    """The settings that matter to groups, sorted; each as Kafka prints it (`null` included)."""
+    return tuple(sorted({name: value.strip() for name, value in _SETTING.findall(text) if name in KEPT}.items()))
+
+
+HIDDEN = "***"
+_MARKS = frozenset("*#\u2022\u2588")
+_PRESENT = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
+_EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "OptionalLong.empty"})
+_WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
+_PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
+_PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
+_GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
+_MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
+_BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
+_NODE = re.compile(r"(?:(\S*?)(?::(-?\d+))? )?\(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
+_LONG = 2**63
+
+
+def name(text: str) -> str:
+    """A name as it stands; one that somebody covered with marks by hand is one name however many they took."""
+    return HIDDEN if text[:1] in _MARKS and not text.strip(text[0]) else text
+
+
+def uncoded(text: str) -> str:
+    """Words before an error's text; ValueError for the constant, which tables of errors have beside it and no log."""
+    if "RD_KAFKA_RESP_ERR_" in text:
+        raise ValueError(text)
+    return text
+
+
+def option(text: str) -> str | None:
+    """Some(x), Optional[x] and x are x; None, Optional.empty and null are nothing."""
+    match = _PRESENT.fullmatch(text)
+    inner = match[1] if match else text
+    return None if inner in _EMPTY else inner
+
+
+def integer(text: str) -> int:
+    """A number of Java's, at most a long; ValueError for one that Kafka cannot have printed."""
+    number = int(text)
+    if not -_LONG <= number < _LONG:
+        raise ValueError(text)
+    return number
+
+
+def decimal(text: str) -> float:
+    """A number with decimals; ValueError for one without end."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def option_int(text: str) -> int | None:
+    """The number inside Optional[3] or OptionalInt[3], or the bare number."""
+    inner = option(text)
+    return None if inner is None else integer(inner)
+
+
+def items(text: str) -> tuple[str, ...]:
+    """The elements of [a, b], Set(a, b), {a, b}, Python's ('a', 'b') or a, b; brackets inside an element stay whole."""
+    inner = text.strip()
+    if not _has_brackets(inner) and "," not in inner:
+        inner = inner.strip("'")
+        return (inner,) if inner else ()
+    inner = _unwrapped(inner)
+    return tuple(item for item in (part.strip().strip("'") for part in _split(inner)) if item)
+
+
+def _has_brackets(text: str) -> bool:
+    return "[" in text or "(" in text or "{" in text
+
+
+def _unwrapped(text: str) -> str:
+    while (start := _opening(text)) is not None:
+        text = text[start + 1 : -1].strip()
+    return text
+
+
+def _opening(text: str) -> int | None:
+    """Where the bracket opens that encloses the whole text, if one does."""
+    match = _WRAPPER.match(text)
+    start = match.end() if match else 0
+    closing = {"[": "]", "(": ")", "{": "}"}.get(text[start : start + 1])
+    if closing is None or not text.endswith(closing):
+        return None
+    depth = 0
+    for at, char in enumerate(text[start:], start):
+        depth += (char in "[({") - (char in "])}")
+        if depth == 0:
+            return start if at == len(text) - 1 else None
+    return None
+
+
+def _split(text: str) -> list[str]:
+    if not _has_brackets(text):
+        return text.split(",")
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "[({") - (char in "])}")
+        if char == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def partitions(text: str) -> tuple[str, ...]:
+    """Topic partitions as `topic-0`, topic ids and epochs dropped; `{topic=[0, 1]}` is spelled out."""
+    if python := _PYTHON_PARTITION.findall(text):
+        return tuple(f"{topic}-{number}" for topic, number in python)
+    return tuple(name for item in items(text) for name in _partition_names(item))
+
+
+def _partition_names(item: str) -> list[str]:
+    topic, equals, numbers = item.partition("=")
+    if equals and numbers.startswith("["):
+        return [f"{topic}-{number}" for number in items(numbers)]
+    if match := _PARTITION.fullmatch(item):
+        return [match[1]]
+    if match := _GO_PARTITIONS.fullmatch(item):
+        return [f"{match[1]}-{number}" for number in match[2].split()]
+    raise ValueError(item)
+
+
+def assignment(text: str) -> FieldValue:
+    """Member -> partitions, from `{m=Assignment(partitions=[a-0]), …}` or `{m=[a-0], …}`, sorted by member."""
+    inner = text.strip()
+    pairs = _MEMBER.findall(inner) or _BARE.findall(inner)
+    return tuple(sorted((member.strip(), partitions(owned)) for member, owned in pairs))
+
+
+def target(text: str) -> dict[str, FieldValue]:
+    """Everybody in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; nobody is known of a map that is cut off."""
+    start = text.strip()
+    if start[:1] != "{" or _opening(start) is None:
+        return {"members": ()}
+    return {"members": tuple(sorted(part.partition("=")[0].strip() for part in _split(start[1:-1]) if "=" in part))}
+
+
+def plan(text: str) -> FieldValue:
+    """An assignment as franz-go prints it: `m{orders[0 1], returns[0]}, n{}` (BalancePlan.String)."""
+    pairs = (part.partition("{") for part in text.split("}"))
+    return tuple(sorted((member.strip(", "), partitions(owned)) for member, brace, owned in pairs if brace))
+
+
+def node(text: str) -> dict[str, FieldValue]:
+    """A Node as Kafka prints it; for connections to coordinators see `connection`."""
+    match = _NODE.fullmatch(text)
+    if match is None:
+        return {"coordinator": None, "node": None}
+    number = connection(match[3])
+    return {"coordinator": LAST_COORDINATOR_NODE - number if number > FIRST_COORDINATOR_NODE else number, "node": text}
+
+
+def connection(text: str) -> int:
+    """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator.
+
+    From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
+    """
+    return LAST_COORDINATOR_NODE - integer(text) if text.startswith("+") else integer(text)
+
+
+def epoch_ms(text: str) -> int:
+    """Epoch milliseconds, or the date Kafka Streams prints for them since 3.4."""
+    if re.fullmatch(r"-?\d+", text):
+        return integer(text)
+    moment = datetime.fromisoformat(text.replace(",", ".").replace(" ", "T", 1).replace(" ", ""))
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return round(moment.timestamp() * 1000)
+
+
+_TASK = re.compile(r"(?<!\w)(?:\w+__)?\d+_\d+")
+_NOTHING = re.compile(r"[\W_]*+(?:(?:null|None|Set|List|HashSet)[\W_]*+)?")
+_OWNER = re.compile(r"(?:^|[{\n]|,\s)[^\S\n]*+([^={}\[\],\n]+?)=\[([^\[\]]*)\]")
+_PARTICIPANT = re.compile(r"(?:^|[{\n]|[\]),]\s)[^\S\n]*+([^:=\n\[\]{),]+?)(?:(?<!\s)\s++)?[:=]\s*+(\[[^\[\]]*\])")
+_CLIENT = re.compile(r"(?:^|[{\n]|\],?\s)[^\S\n]*+([^={}\[\]\s]++)=\[(?=activeTasks)")
+_ACTIVE = re.compile(r"activeTasks: \(([^()]*)\)")
+_STANDBY = re.compile(r"standbyTasks: \(([^()]*)\)")
+
+
+def tasks(text: str) -> tuple[str, ...]:
+    """Task ids (`0_1`, `topology__0_1`), whatever collection they stand in."""
+    found = tuple(_TASK.findall(text))
+    if not found and not _NOTHING.fullmatch(text):
+        raise ValueError(text)
+    return found
+
+
+def tasks_by_member(text: str) -> FieldValue:
+    """Member -> tasks, from `{c-1=[0_0, 0_1], c-2=[]}`."""
+    return tuple(sorted((member.strip(), tasks(owned)) for member, owned in _OWNER.findall(text)))
+
+
+def participants(text: str) -> FieldValue:
+    """Process -> consumer member ids, from `p-1: [c-1, c-2]` line by line."""
+    return tuple(sorted((process.strip(), items(members)) for process, members in _PARTICIPANT.findall(text)))
+
+
+def client_states(text: str) -> dict[str, FieldValue]:
+    """Process -> tasks as `assignment` and `standby`, from `p-1=[activeTasks: ([0_0]) standbyTasks: ([])]`."""
+    starts = [(match[1], match.end()) for match in _CLIENT.finditer(text)]
+    ends = [start for _, start in starts[1:]] + [len(text)]
+    states = [(process, text[start:end]) for (process, start), end in zip(starts, ends, strict=True)]
+    return {"assignment": _held(states, _ACTIVE), "standby": _held(states, _STANDBY)}
+
+
+def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
+    matches = ((process, kind.search(state)) for process, state in states)
+    return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in matches))
 
 
 class HoleType(Struct, frozen=True):
@@ -34,37 +273,37 @@ _MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
 """What people put in place of an address before they publish a log."""
 
 TYPES: Mapping[str, HoleType] = {
-    "id": HoleType(r"\S+?", java_values.name, loose=r"[^\n]+?"),
+    "id": HoleType(r"\S+?", name, loose=r"[^\n]+?"),
     "word": HoleType(r"""[^\s,;()\[\]{}'"]+?""", str),
     "text": HoleType(ANY, str),
     "line": HoleType(r"[^\n]*?", str),
-    "uncoded": HoleType(r"[^\n]*?", java_values.uncoded),
+    "uncoded": HoleType(r"[^\n]*?", uncoded),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),
-    "int": HoleType(r"-?\d+", java_values.integer),
-    "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", java_values.decimal),
+    "int": HoleType(r"-?\d+", integer),
+    "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
     "bool": HoleType(r"(?i:true|false)", lambda text: text.lower() == "true"),
-    "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", java_values.option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
-    "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", java_values.option_int),
-    "list": HoleType(_COLLECTION, java_values.items),
+    "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
+    "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", option_int),
+    "list": HoleType(_COLLECTION, items),
     # kafka-go's default client id has blanks and brackets, and with it every member id made of it.
-    "ids": HoleType(_COLLECTION, java_values.items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
-    "partitions": HoleType(_PARTITIONS, java_values.partitions),
-    "assignment": HoleType(r"\{(?s:.*?)\}", java_values.assignment),
-    "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", java_values.plan),
-    "target": HoleType(ANY, java_values.target, composite=True),
+    "ids": HoleType(_COLLECTION, items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
+    "partitions": HoleType(_PARTITIONS, partitions),
+    "assignment": HoleType(r"\{(?s:.*?)\}", assignment),
+    "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", plan),
+    "target": HoleType(ANY, target, composite=True),
     "settings": HoleType(r"(?s:.*)", read_settings),
-    "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", java_values.epoch_ms),
-    "connection": HoleType(r"[-+]?\d+", java_values.connection),
+    "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", epoch_ms),
+    "connection": HoleType(r"[-+]?\d+", connection),
     "node": HoleType(
         rf"(?:\S*? )?\(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null|{_MASKED}",
-        java_values.node,
+        node,
         composite=True,
     ),
-    "tasks": HoleType(_COLLECTION, java_values.tasks),
-    "tasks_by_member": HoleType(r"\{[^\n]*?\}", java_values.tasks_by_member),
-    "participants": HoleType(ANY, java_values.participants),
-    "client_states": HoleType(ANY, java_values.client_states, composite=True),
+    "tasks": HoleType(_COLLECTION, tasks),
+    "tasks_by_member": HoleType(r"\{[^\n]*?\}", tasks_by_member),
+    "participants": HoleType(ANY, participants),
+    "client_states": HoleType(ANY, client_states, composite=True),
 }
 """The types written in Python; `error` and those of patterns/fragments come from data."""
 

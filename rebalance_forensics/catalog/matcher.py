@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rebalance_forensics.catalog import bare_messages
 from rebalance_forensics.catalog.cache import compiled, key_of
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry, Release
-from rebalance_forensics.catalog.contenders import Contenders
+from rebalance_forensics.catalog.contenders import Contenders, Rivals
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.fields import FieldValue, required, unknown
@@ -26,7 +26,6 @@ from rebalance_forensics.catalog.prefixes import (
     peel_cut,
     without_unknown,
 )
-from rebalance_forensics.catalog.rivals import Rivals
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 
 
@@ -169,7 +168,7 @@ class Catalog:
         return frozenset(words | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS)
 
     def is_group_class(self, logger_or_component: str) -> bool:
-        """Whether the class speaks about groups, so that a line of it nobody knows is worth counting."""
+        """True if the class logs about groups, so that an unknown line of it is worth counting."""
         return simple_name(logger_or_component) in GROUP_CLASSES
 
     def read(self, entry: Entry, text: str) -> dict[str, FieldValue] | None:

@@ -16,6 +16,27 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.cores import cores
 
 if TYPE_CHECKING:
+    from rebalance_forensics.diagnosis.model import Incident
+    from rebalance_forensics.report.model import Report
+
+
+def split_incident_id(text: str) -> tuple[str, str | None]:
+    """The logs and the incident's id, None without one; a file may have a # in its name."""
+    path, hash_sign, incident_id = text.rpartition("#")
+    return (path, incident_id) if hash_sign and not Path(text).exists() else (text, None)
+
+
+def incident_in(report: Report, path: str, incident_id: str) -> Incident:
+    """The incident whose id begins so; raise InputError with the ids there are where it is none or several."""
+    found = [incident for incident in report.incidents if incident_id and incident.id.startswith(incident_id)]
+    if len(found) != 1:
+        known = ", ".join(incident.id for incident in report.incidents) or "none"
+        which = "no incident" if not found else "several incidents"
+        raise InputError(f"{path} has {which} {incident_id!r}; its incidents: {known}.")
+    return found[0]
+
+
+if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis, Progress
@@ -41,8 +62,11 @@ def options_of(
     lanes: bool = False,
 ) -> AnalyzeOptions:
     """What the command line asks for, checked; only pages and exports draw `lanes`."""
-    from rebalance_forensics.pipeline.instants import parse_instant  # noqa: PLC0415 - `--help` needs no pyarrow
-    from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules  # noqa: PLC0415
+    from rebalance_forensics.pipeline.options import (  # noqa: PLC0415
+        AnalyzeOptions,
+        parse_instant,
+        zone_rules,
+    )
     from rebalance_forensics.sources.files.budgets import Limits  # noqa: PLC0415
 
     return AnalyzeOptions(
@@ -140,7 +164,7 @@ def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
 
 def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
     """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
-    from rebalance_forensics.report.near_names import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
+    from rebalance_forensics.pipeline.refusals import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
 
     yield from (
         f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
-from rebalance_forensics.cli.incident_choice import incident_in, split_incident_id
+from rebalance_forensics.cli.analysis_run import exit_code, incident_in, options_of, run, split_incident_id
 from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption, PatternsOption, TzOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 

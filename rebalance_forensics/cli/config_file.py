@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.report.near_names import did_you_mean
+from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 
 SETTINGS: Mapping[str, tuple[str, type]] = {
     "zones": ("tz", list),

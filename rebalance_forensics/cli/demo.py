@@ -62,7 +62,7 @@ def sample_logs() -> Path:
 
 def _sample(logs: Path, name: str) -> Path:
     """The directory of one sample; raise InputError with similar names, or all, where there is none of that name."""
-    from rebalance_forensics.report.near_names import near_names  # noqa: PLC0415 - `--help` needs none of it
+    from rebalance_forensics.pipeline.refusals import near_names  # noqa: PLC0415 - `--help` needs none of it
 
     names = _names(logs)
     if name in names:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rebalance_forensics.cli.outcomes import say, warn
 from rebalance_forensics.defects import ASK, DefectError, describe
 from rebalance_forensics.diagnosis.model import Gap
-from rebalance_forensics.pipeline.permissions import mode_of
+from rebalance_forensics.pipeline.options import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.report.exports import Format, formats
@@ -81,12 +81,12 @@ class Outputs:
 
     @property
     def anything(self) -> bool:
-        """Whether there is any output beside what is printed."""
+        """True if there is any output besides what is printed."""
         return bool(self.files()) or self.events is not None or self.tables is not None
 
     @property
     def fills_stdout(self) -> bool:
-        """Whether standard output is taken by a file format."""
+        """True if a file format is written to standard output."""
         return STDOUT in self.files()
 
 

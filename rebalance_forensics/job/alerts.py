@@ -54,7 +54,7 @@ class Webhook:
 
     @property
     def deduplicates(self) -> bool:
-        """Whether the receiver drops a repeated message, as PagerDuty does by dedup_key."""
+        """True if the receiver drops a repeated message, as PagerDuty does by dedup_key."""
         return self.kind == "pagerduty"
 
 

@@ -12,7 +12,7 @@ from rebalance_forensics.job.lake.layout import directory_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, Identity, noted_cells
 from rebalance_forensics.job.lake.row_files import PartWriter, put_all
 from rebalance_forensics.job.steps.log_spans import heard_cells
-from rebalance_forensics.job.steps.scan_plan import ScanPlan
+from rebalance_forensics.job.steps.scan_step import ScanPlan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
 from rebalance_forensics.pipeline.inputs.file_probe import Looked
 from rebalance_forensics.pipeline.inputs.resumption import only_grew, settled_cells
@@ -59,7 +59,7 @@ class Ledger:
 
     @property
     def knows_kafka(self) -> bool:
-        """Whether any file ever had a line of Kafka's."""
+        """True if any file ever had a line of Kafka's."""
         return any(e.cells["matched"] or e.cells["unmatched_kafka"] for e in (*self.known, *self.added))
 
     @property

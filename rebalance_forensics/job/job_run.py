@@ -20,11 +20,11 @@ from rebalance_forensics.job.lake.layout import (
     EVERY_CLUSTER,
     dates_of,
     directory_of,
+    output_store,
     partition_files,
     partition_of,
     work_of,
 )
-from rebalance_forensics.job.lake.output_store import output_store
 from rebalance_forensics.job.lake.row_files import PartWriter, put_all
 from rebalance_forensics.job.lake.stock import put_stock, stock_of
 from rebalance_forensics.job.micro_batch import ReadAhead
@@ -42,13 +42,11 @@ from rebalance_forensics.job.table_scan import scan_tables
 from rebalance_forensics.job.tenure import Tenure, holding
 from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
-from rebalance_forensics.pipeline.line_numbers import SplitLines
-from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
-from rebalance_forensics.pipeline.shards import shard_keys
-from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.schemas import object_of
+from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_group_rows, incident_row
 from rebalance_forensics.pipeline.tables.schemas import (
     EVENTS,
@@ -60,6 +58,7 @@ from rebalance_forensics.pipeline.tables.schemas import (
     RUNS,
     Table,
 )
+from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.records import DAY_MS
 
 _AS_THEY_WERE = "the tables are as they were"

@@ -48,7 +48,7 @@ def lost_events(stock: Stock) -> set[Partition]:
 
 
 def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:
-    """Whether a log may hold events of a date; one that the ledger does not know is read in any case."""
+    """True if a log may hold events of a date; one that the ledger does not know is read in any case."""
     entry = kin.current.get(path)
     return entry is None or (entry.cluster == partition[1] and bool(set(_days(entry)) & _around(partition[0])))
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rebalance_forensics.job.steps.scan_plan import ScanPlan
-from rebalance_forensics.job.steps.scan_step import keep_events, unnamed
+from rebalance_forensics.job.steps.scan_step import ScanPlan, keep_events, unnamed
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
 from rebalance_forensics.pipeline.inputs.log_streams import PART, Part
 from rebalance_forensics.pipeline.inputs.sights import read_as

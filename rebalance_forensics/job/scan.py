@@ -11,15 +11,14 @@ from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship
 from rebalance_forensics.job.losses import losses_of
 from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
 from rebalance_forensics.job.run import Run, Scanned
-from rebalance_forensics.job.steps.scan_plan import ScanPlan, plan_scan
-from rebalance_forensics.job.steps.scan_step import Scan, Spans
+from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, plan_scan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
 from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
-from rebalance_forensics.pipeline.payloads import object_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
+from rebalance_forensics.pipeline.schemas import object_of
 from rebalance_forensics.pipeline.stats import SplitStats
 
 

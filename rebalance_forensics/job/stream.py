@@ -20,9 +20,9 @@ from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.engines import OnSpark
 from rebalance_forensics.job.tenure import TablesTaken
+from rebalance_forensics.pipeline.datasource import log_stream, triggered, wait_for
 from rebalance_forensics.pipeline.inputs.stores import Store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.streams import log_stream, triggered, wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,8 +11,16 @@ from urllib.parse import quote
 
 from rebalance_forensics.job.lake.intervals import time_text
 from rebalance_forensics.job.lake.layout import EVERY_CLUSTER
-from rebalance_forensics.job.lake.lease_slots import NoConditions, names_of_leases, slot_of
-from rebalance_forensics.job.lake.leases import Clock, Lease, LeaseLost, Record, Watch
+from rebalance_forensics.job.lake.leases import (
+    Clock,
+    Lease,
+    LeaseLost,
+    NoConditions,
+    Record,
+    Watch,
+    names_of_leases,
+    slot_of,
+)
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.inputs.stores import Store, StoreError, first_line
 from rebalance_forensics.pipeline.refusals import InputError
@@ -48,7 +56,7 @@ class Tenure:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nothing here is ours any more."""
+        """True if a lease was lost: another run may write now."""
         try:
             self.confirm()
         except TablesTaken:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
-from rebalance_forensics.pipeline.payloads import object_of
+from rebalance_forensics.pipeline.schemas import object_of
 from rebalance_forensics.process import scratch
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline

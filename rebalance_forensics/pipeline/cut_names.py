@@ -39,7 +39,7 @@ _NAME_THEIR_GROUP = (
     OffsetCommitFailed,
 )  # fmt: skip
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
-"""Who names the group in every such line."""
+"""Processes that name the group in each of their lines."""
 _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
@@ -87,7 +87,7 @@ def restore_names(unread: Iterable[Event], named: Named | None = None) -> Iterat
 
 
 def _is_cut(event: Event) -> bool:
-    """Whether something was left out of a line, or it ends in the middle of an id."""
+    """True if something was left out of a line, or it ends in the middle of an id."""
     return LEFT_OUT in event.text or any(member.endswith(LEFT_OUT) for member in _members_of(event))
 
 
@@ -107,7 +107,7 @@ def _with_its_group(groups: set[str], event: Event) -> Event:
 
 
 def _named_a_group(event: Event) -> bool:
-    """Whether the line named a group before it was cut."""
+    """True if the line named a group before it was cut."""
     if LEFT_OUT not in event.text or not isinstance(event, _NAME_THEIR_GROUP) or event.speaker.role not in _ROLES:
         return False
     return (
@@ -202,7 +202,7 @@ class _Members:
         return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
 
     def _ends_in_member_suffix(self, member: str) -> bool:
-        """Whether the letters at the end of a cut id are surely those of a member, and not of a client's own name.
+        """True if the letters at the end of a cut id are surely those of a member, and not of a client's own name.
 
         A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
         """
@@ -215,7 +215,7 @@ def _is_whole(member: str) -> bool:
 
 
 def _begins(begun: str, other: str) -> bool:
-    """Whether one id is the beginning of another."""
+    """True if one id is the beginning of another."""
     return begun.endswith(LEFT_OUT) and begun != other and other.startswith(begun.removesuffix(LEFT_OUT))
 
 
@@ -267,7 +267,7 @@ def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_or_begins(instance_id: str, name: str) -> bool:
-    """Whether a name is this group.instance.id, of which the end may be cut off."""
+    """True if a name is this group.instance.id, of which the end may be cut off."""
     begun = instance_id.removesuffix(LEFT_OUT)
     return name == instance_id if begun == instance_id else len(begun) >= _ENOUGH and name.startswith(begun)
 
@@ -286,13 +286,13 @@ def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_open(event: Event) -> bool:
-    """Whether a static member's line was cut before it says that the coordinator took it in."""
+    """True if a static member's line was cut before it says that the coordinator accepted it."""
     _, cut, behind = event.text.partition(LEFT_OUT)
     return bool(cut) and _JOINS.search(event.text) is not None and _TAKEN_IN.search(behind) is None
 
 
 def _is_kept(event: Event, following: Event) -> bool:
-    """Whether the coordinator says next that this join starts no rebalance."""
+    """True if the coordinator says next that this join starts no rebalance."""
     if not isinstance(following, StaticMemberKept):
         return False
     is_behind = following.origin.byte_offset > event.origin.byte_offset

@@ -10,8 +10,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, Speaker
-from rebalance_forensics.pipeline.payloads import object_of, payload_of
-from rebalance_forensics.pipeline.schemas import Kind, Row
+from rebalance_forensics.pipeline.schemas import Kind, Row, object_of, payload_of
 from rebalance_forensics.records import EpochMs, Origin
 
 _IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})

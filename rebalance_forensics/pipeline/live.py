@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from rebalance_forensics.pipeline.datasource import stop_event
 from rebalance_forensics.pipeline.inputs.file_listing import list_inputs
 from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs
 from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part
@@ -25,7 +26,6 @@ from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import NO_ROWS, ROWS, Kind
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
-from rebalance_forensics.pipeline.streams import stop_event
 from rebalance_forensics.process import scratch
 
 Show = Callable[[Analysis], None]

@@ -1,28 +1,235 @@
-"""The stages without Spark: in this process, or in as many as there are cores where there is much to read."""
+"""The stages without Spark: in this process, or in as many as there are cores where there is much to read.
+
+In one process the stages run one after another on the same objects and nothing is encoded; several exchange files of
+rows, and none of them outlives the run.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
+from multiprocessing import forkserver, resource_tracker, util
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
+from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.pipeline.cases import CasesInMemory
+from rebalance_forensics.pipeline.catalogs import catalog_of
+from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
-from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.pipeline.results import Results, results_of
-from rebalance_forensics.pipeline.schemas import ROWS, is_one_of
-from rebalance_forensics.pipeline.single_process import run_in_process
-from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
-from rebalance_forensics.pipeline.worker_processes import worker_processes
+from rebalance_forensics.pipeline.read_split import Reading, read_split
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.results import Results, in_order_of_groups, results_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, NO_ROWS, ROWS, batch_of, is_one_of
+from rebalance_forensics.pipeline.stages import (
+    GroupEvents,
+    Heard,
+    in_order,
+    investigate_rows,
+    investigated,
+    read_portion,
+)
+from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitStats
 from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.process import scratch
+from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.stop_signals import at_once
+from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
+from rebalance_forensics.timeline.coverage import LogSpan
+
+STDERR = 2
+LAST_BREATH_S = 0.5
+
+
+@contextmanager
+def worker_processes(number: int, *, load: str) -> Iterator[ProcessPoolExecutor]:
+    """A pool of so many processes that have loaded a module; however the block ends, they are gone afterwards.
+
+    Not forked from this process: Arrow and the object stores keep threads of their own, and a fork in the middle of one
+    hangs. A server that does nothing else loads the module once and is forked; without one (Windows), each loads it.
+    """
+    others = {process.pid for process in multiprocessing.active_children()}
+    pool = ProcessPoolExecutor(number, _context(load), initializer=_live_as_long_as_the_parent)
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise InputError(
+            "a process that was reading logs was killed, most likely because memory ran out: "
+            "analyze fewer logs at a time, or use --engine spark, which holds less in memory."
+        ) from error
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        _kill(others)
+        raise
+    pool.shutdown()
+
+
+def _context(load: str) -> BaseContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([load])
+    scratch.adopt(Path(util.get_temp_dir()))
+    with _helpers_are_quiet():
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def _helpers_are_quiet() -> Iterator[None]:
+    """Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them.
+
+    When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says so.
+    What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without the
+    resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
+    """
+    hangup = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set[signal.Signals]()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, hangup)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    kept = _duplicate(STDERR)
+    try:
+        if kept is not None:
+            os.dup2(nowhere, STDERR)
+        yield
+    finally:
+        if kept is not None:
+            os.dup2(kept, STDERR)
+            os.close(kept)
+        os.close(nowhere)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _duplicate(descriptor: int) -> int | None:
+    try:
+        return os.dup(descriptor)
+    except OSError:  # closed by the shell (`2>&-`)
+        return None
+
+
+def _kill(others: set[int | None]) -> None:
+    workers = [process for process in multiprocessing.active_children() if process.pid not in others]
+    for process in workers:
+        process.kill()
+    for process in workers:
+        # Until it is dead it may still make a file in a directory that is being removed.
+        process.join(LAST_BREATH_S)
+
+
+@at_once
+def end_all() -> None:
+    """End every worker: the program was told to end."""
+    _kill(set())
+
+
+def _live_as_long_as_the_parent() -> None:
+    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers.
+
+    A parent that is killed cannot: it would leave workers that wait for it to hand them more.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
+Group = tuple[str, str | None]
+"""Cluster, and group if a line names one."""
+
+
+def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
+    """What the stages find; `progress` is told the bytes done so far."""
+    with collecting_rarely():
+        events, stats = _read_all(plan, progress)
+        _count_lines_on(events, stats)
+        rows = _rows_of(plan, events) if wanted.events else NO_ROWS
+        found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
+    return Results(
+        stats=stats,
+        cases=CasesInMemory([answer for answer in found if isinstance(answer, GroupCase)]),
+        failures=in_order_of_groups(answer for answer in found if isinstance(answer, Failure)),
+        events=rows,
+    )
+
+
+def _read_all(
+    plan: ReadPlan, progress: Callable[[int], None]
+) -> tuple[dict[Group, list[Event]], tuple[SplitStats, ...]]:
+    """The events of each group in the order of the files, and what was counted."""
+    catalog = catalog_of(plan.reading.patterns)
+    events: dict[Group, list[Event]] = defaultdict(list)
+    stats: list[SplitStats] = []
+    done = 0
+    for portion in plan.portions:
+        for split in portion:
+            with held_open():
+                for result in read_split(split, catalog, plan.reading):
+                    if isinstance(result, SplitStats):
+                        stats.append(result)
+                    else:
+                        events[result.cluster, result.group].append(result)
+            done += weight(split)
+            progress(done)
+    return events, tuple(stats)
+
+
+def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> None:
+    """Count the lines of later splits of a file on from those before."""
+    if not any(counts.start for counts in stats):
+        return
+    before = LinesBefore(counts.split_lines for counts in stats)
+    for of_group in events.values():
+        for number, event in enumerate(of_group):
+            at = event.origin
+            if lines := before.at(at.path, at.byte_offset):
+                of_group[number] = replace(event, origin=replace(at, line=at.line + lines))
+
+
+def _rows_of(plan: ReadPlan, events: dict[Group, list[Event]]) -> pa.Table:
+    rows = [row_of(event, shard=plan.reading.shards[0], split=0) for of_group in events.values() for event in of_group]
+    batches = (batch_of(rows[begin : begin + BATCH_ROWS]) for begin in range(0, len(rows), BATCH_ROWS))
+    return pa.Table.from_batches(batches, ROWS)
+
+
+def _parts(
+    plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]
+) -> Iterator[Heard | GroupEvents]:
+    """What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go."""
+    spans: dict[str, list[LogSpan]] = defaultdict(list)
+    for counts in sorted(stats, key=lambda split_counts: (split_counts.path, split_counts.start)):
+        spans[plan.reading.cluster_of(counts.path)].extend(counts.heard)
+    for cluster in sorted(cluster for cluster, heard in spans.items() if heard):
+        yield Heard(cluster, spans[cluster])
+    for cluster, group in sorted(events, key=lambda key: (key[1] is not None, key)):
+        yield GroupEvents(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
+
+
+def _by_time_and_place(event: Event) -> tuple[bool, int, str, int]:
+    """The order of the rows of a group: what has no time comes last."""
+    return event.at is None, event.at or 0, event.origin.path, event.origin.byte_offset
+
 
 IN_TURN = 8
 """Shards that each worker takes one after another: rows are put in order in memory, and held twice while they are."""

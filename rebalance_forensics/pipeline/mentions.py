@@ -23,10 +23,10 @@ class Mentions:
     def __init__(self) -> None:
         self._first: dict[str, Event] = {}
         self.has_group_event = False
-        """Whether a line has told what a member did."""
+        """True if a line has shown what a member did."""
 
     def may_be_only_mention(self, event: Event | None) -> bool:
-        """Whether a line that tells this, or nothing, may still be the only one that names a group."""
+        """True if a line with this event, or with none, may still be the only one that names a group."""
         self.has_group_event = self.has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
         return not self.has_group_event
 

@@ -34,5 +34,5 @@ def in_their_only_group(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _is_nameless(event: Event) -> bool:
-    """Whether a member says it whose client has no name in the line; Java's clients name theirs in each."""
+    """True if a member logged it whose line lacks the client's name; Java clients name theirs in each line."""
     return event.speaker.role == "other" and event.speaker.client_id is None and isinstance(event, OF_A_MEMBER)

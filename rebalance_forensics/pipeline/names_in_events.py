@@ -101,7 +101,7 @@ def _values(document: object) -> Iterator[str]:
 
 
 def _known(word: str) -> bool:
-    """Whether a word is the layout's or Kafka's, or too short to name anybody."""
+    """True if a word is the layout's or Kafka's, or too short to name anybody."""
     bare = word.strip(".:-#/*%")
     return (
         len(bare) < SHORTEST

@@ -14,8 +14,7 @@ from rebalance_forensics.pipeline.catalogs import catalog_of, checked_catalog
 from rebalance_forensics.pipeline.options import DEFAULT_CLUSTER, AnalyzeOptions
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.shards import shard_keys
-from rebalance_forensics.pipeline.workload import weight, workload
+from rebalance_forensics.pipeline.workload import shard_keys, weight, workload
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.walk import InputFile, discover
 from rebalance_forensics.sources.profiles.neighbours import profiles
@@ -25,7 +24,7 @@ from rebalance_forensics.sources.records.splits import Split, plan
 ALONE_HERE = 512_000_000
 """Up to this workload one process is done before another one has started and taken a share."""
 ALONE_ON_SPARK = 100_000_000
-"""The same of a task of Spark, whose workers may be running and whose input may be far away."""
+"""Up to this workload one task of Spark reads alone: workers may be running already, and the input may be far away."""
 _LEAST_SPLIT = 1 << 20
 _SPLITS_EACH = 4
 """So many splits a worker even out that one part of a log tells more than another."""
@@ -108,7 +107,7 @@ def refuse_missing(paths: Sequence[str]) -> None:
 
 
 def is_there(path: str) -> bool:
-    """Whether there may be something; what may not be looked at is named with the files that cannot be read."""
+    """True if something may be there; what may not be opened is listed with the files that cannot be read."""
     try:
         Path(path).stat()
     except OSError as error:

@@ -166,7 +166,7 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
 
 
 def _names_no_exception(match: Match) -> bool:
-    """Whether a line says that something failed, and only the trace behind it says what."""
+    """True if a line says that something failed, and only the trace behind it says what."""
     return match.event == "ExceptionLogged" and match.fields.get("exception") is None
 
 

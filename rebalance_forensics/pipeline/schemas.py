@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from functools import cache
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Raw
+from msgspec.json import Decoder, Encoder
+
+T = TypeVar("T")
+
+_ENCODER = Encoder()
+
+
+def payload_of(value: object) -> str:
+    """`value` as JSON."""
+    return _ENCODER.encode(value).decode()
+
+
+def object_of(cls: type[T], payload: str | bytes | Raw) -> T:
+    """The object of class `cls` that a payload was made from; raises msgspec.ValidationError for any other."""
+    return cast("T", _reader(cast("Hashable", cls))(payload))
+
+
+@cache
+def _reader(cls: Hashable) -> Callable[[str | bytes | Raw], object]:
+    return Decoder(cls).decode
+
 
 BATCH_ROWS = 4096
 
@@ -70,7 +93,7 @@ ROWS = pa.schema(
 LARGE_ROWS = pa.schema(
     [(field.name, pa.large_string() if pa.types.is_string(field.type) else field.type) for field in ROWS]
 )
-"""The same rows where one column may hold more than the 2 GiB that Arrow's strings reach in one chunk."""
+"""ROWS for more text in a column than the 2 GiB that Arrow's strings reach in one chunk."""
 
 ORDER = ("shard", "kind", "cluster", "group", "ts", "path", "byte_offset")
 """Total order of the rows of a shard: by time, ties as the files have them, never by chance."""
@@ -117,7 +140,7 @@ EVENT_KINDS = array_of([Kind.SHARED, Kind.EVENT], pa.int8())
 
 
 def is_one_of(name: str, values: Sequence[str | int | None], table: pa.Table) -> pa.ChunkedArray:
-    """Whether a column of ROWS holds one of these values, row by row; comparing with a number would import pandas."""
+    """True if a column of ROWS holds one of these values, row by row; comparing with a number would import pandas."""
     return pc.is_in(table[name], value_set=array_of(values, table.schema.field(name).type))
 
 

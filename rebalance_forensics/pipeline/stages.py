@@ -20,13 +20,22 @@ from rebalance_forensics.diagnosis.case import GroupCase, investigate, investiga
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import event_of, origin_of, row_of
-from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.options import WHOLE_CASES, Wanted
-from rebalance_forensics.pipeline.payloads import object_of, payload_of
 from rebalance_forensics.pipeline.read_split import Reading, read_split
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, LARGE_ROWS, ORDER, ROWS, Kind, Row, batch_of, rows_of
-from rebalance_forensics.pipeline.shards import shard_of
-from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.pipeline.schemas import (
+    BATCH_ROWS,
+    LARGE_ROWS,
+    ORDER,
+    ROWS,
+    Kind,
+    Row,
+    batch_of,
+    object_of,
+    payload_of,
+    rows_of,
+)
+from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitLines, SplitStats
+from rebalance_forensics.pipeline.workload import shard_of
 from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split

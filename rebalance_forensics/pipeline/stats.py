@@ -1,13 +1,56 @@
-"""What was read of one split: counted where it is read, added up where the report is made."""
+"""What was read of one split: counted where it is read, with lines counted from its start, added up for the report."""
 
 from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from rebalance_forensics import defects
-from rebalance_forensics.pipeline.line_numbers import SplitLines
+from rebalance_forensics.pipeline.schemas import Row
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.coverage import LogSpan
+
+
+class SplitLines(NamedTuple):
+    """How many lines start in one split of a file."""
+
+    path: str
+    start: int
+    lines: int
+
+
+class LinesBefore:
+    """How many lines of a file stand before each of its splits."""
+
+    def __init__(self, splits: Iterable[SplitLines]) -> None:
+        by_path: dict[str, list[SplitLines]] = defaultdict(list)
+        for split in splits:
+            by_path[split.path].append(split)
+        self._starts: dict[str, list[int]] = {}
+        self._before: dict[str, list[int]] = {}
+        for path, known in by_path.items():
+            known.sort(key=lambda s: s.start)
+            self._starts[path] = [s.start for s in known]
+            self._before[path] = list(accumulate((s.lines for s in known), initial=0))
+
+    def at(self, path: str, byte_offset: int) -> int:
+        """The lines before the split that holds this place."""
+        starts = self._starts.get(path)
+        return self._before[path][bisect_right(starts, byte_offset) - 1] if starts else 0
+
+    def counted_on(self, row: Row) -> Row:
+        """The row of an event, its line counted from the start of the file."""
+        assert row.path is not None
+        assert row.byte_offset is not None
+        assert row.line is not None
+        before = self.at(row.path, row.byte_offset)
+        return row._replace(line=row.line + before) if before else row
+
 
 SAMPLES = 5
 """Lines of group classes that no pattern knew, kept of each split to be shown."""
@@ -73,7 +116,7 @@ class SplitStats(Struct, frozen=True, kw_only=True):
     """How far each log was read: one a host of a stream of several."""
     errors: tuple[str, ...] = ()
     try_again: bool = False
-    """Whether another try may read what these say was not."""
+    """True if another try may read what these sentences say was not read."""
 
     @property
     def split_lines(self) -> SplitLines:

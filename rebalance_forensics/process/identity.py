@@ -32,7 +32,7 @@ class Process:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process is known to have ended; False for one on another machine or in another container."""
+        """True if the process is known to have ended; False for one on another machine or in another container."""
         if not self.world or self.world != _world():
             return False
         try:

@@ -34,7 +34,7 @@ def at_once(end: Callable[[], None]) -> Callable[[], None]:
 
 
 def is_stopping() -> bool:
-    """Whether the process was told to end; then errors of its parts are no news."""
+    """True if the process was asked to end; errors of its parts are expected then."""
     return _State.received != 0
 
 

@@ -59,5 +59,5 @@ def _incidents_where(report: Report, are_meant: Callable[[Headline], bool]) -> I
 
 
 def is_unexplained(incident: Headline) -> bool:
-    """Whether the logs do not show its cause."""
+    """True if the logs do not show its cause."""
     return incident.root_causes[0].cause == UNEXPLAINED

@@ -27,7 +27,7 @@ WAYS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
 )
 MATCHED = (
     "catalog.prefixes._OPENINGS",
-    "envelopes.json_objects._TAGGED",
+    "envelopes.json_envelopes._TAGGED",
     "sources.stamps",
     "pipeline.names_in_events",
 )
@@ -35,7 +35,7 @@ MATCHED = (
 HARMLESS = {
     "timeline.identity.log_writers._ENDING": "is asked of a file's name",
     "sources.files.hosts._SUFFIX": "is asked of a file's name",
-    "pipeline.instants._PART": "is asked of an option that somebody typed",
+    "pipeline.options._PART": "is asked of an option that somebody typed",
     "sources.layouts.json_field_names._WORD": "cannot fail once it has begun: one character less always does",
     "sources.layouts.message_trailer._STRUCTLOG": "cannot fail behind the logger: rest of the line, rest of the record",
     **dict.fromkeys(

@@ -7,12 +7,11 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.catalog.automaton import Automaton
 from rebalance_forensics.catalog.compiled_catalog import compile_entry, type_names
 from rebalance_forensics.catalog.field_types import TYPES
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.catalog.prefixes import peel
-from rebalance_forensics.catalog.program import Program, compile_parts
+from rebalance_forensics.catalog.program import Automaton, Program, compile_parts
 from rebalance_forensics.catalog.template import parse
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry
-from rebalance_forensics.catalog.contenders import Contenders
+from rebalance_forensics.catalog.contenders import Contenders, Rivals
 from rebalance_forensics.catalog.field_types import TYPES
 from rebalance_forensics.catalog.index import Index, Place, Sieve
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.program import compile_parts
-from rebalance_forensics.catalog.rivals import Rivals
 from rebalance_forensics.catalog.template import parse, weight_of
 
 VALUES = {"int": "7", "bool": "true", "partitions": "[orders-0]", "assignment": "{a=[orders-0]}", "tasks": "[0_1]"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.report.near_names import near_names
+from rebalance_forensics.pipeline.refusals import near_names
 from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 from tests.conftest import Command
 

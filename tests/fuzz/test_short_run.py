@@ -17,7 +17,7 @@ from benchmarks.fuzz.model import Find, Input
 from benchmarks.fuzz.snippets import workplace
 from benchmarks.fuzz.summary import summary
 from benchmarks.fuzz.workers import done_before
-from rebalance_forensics.pipeline import single_process
+from rebalance_forensics.pipeline import local_engine
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.schemas import rows_of
 from rebalance_forensics.report.json_report import to_json
@@ -59,7 +59,7 @@ def test_an_exception_that_ends_a_run_is_traced_to_one_input(monkeypatch: pytest
             raise ArithmeticError("a mistake of ours")
         return whole(split, *rest)
 
-    monkeypatch.setattr(single_process, "read_split", breaks)
+    monkeypatch.setattr(local_engine, "read_split", breaks)
     good = {number: plain(SHORT_LOG.encode()) for number in range(5)}
     found = batches.finds(good | {3: plain(b"POISON\n" + SHORT_LOG.encode())})
     assert {number: [find.law for find in told] for number, told in found.items()} == {

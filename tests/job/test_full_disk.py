@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_forensics.job import main
-from rebalance_forensics.job.lake.lease_slots import NumberedFiles
+from rebalance_forensics.job.lake.leases import NumberedFiles
 from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.conftest import Run, rows
 from tests.job.test_changing_listing import WhileReading

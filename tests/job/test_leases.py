@@ -14,8 +14,17 @@ from hypothesis import settings as settings_of
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from rebalance_forensics.job.lake.lease_slots import ConditionalObject, NumberedFiles, slot_of
-from rebalance_forensics.job.lake.leases import Clock, Lease, LeaseLost, Record, Slot, Watch
+from rebalance_forensics.job.lake.leases import (
+    Clock,
+    ConditionalObject,
+    Lease,
+    LeaseLost,
+    NumberedFiles,
+    Record,
+    Slot,
+    Watch,
+    slot_of,
+)
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
 from rebalance_forensics.records import MINUTE_MS

@@ -14,8 +14,7 @@ import pytest
 
 from rebalance_forensics.job import main
 from rebalance_forensics.job.arguments import parse
-from rebalance_forensics.job.lake.lease_slots import slot_of
-from rebalance_forensics.job.lake.leases import Clock, Lease, Record, Watch
+from rebalance_forensics.job.lake.leases import Clock, Lease, Record, Watch, slot_of
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process

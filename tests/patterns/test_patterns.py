@@ -8,8 +8,7 @@ import pytest
 
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.pattern import Pattern, Problem, Sample
-from rebalance_forensics.catalog.pattern_checks import Loaded
-from rebalance_forensics.catalog.sample_check import Proof
+from rebalance_forensics.catalog.pattern_checks import Loaded, Proof
 
 LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
 PROOF = Proof(LOADED.catalog())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.pipeline.instants import parse_instant
+from rebalance_forensics.pipeline.options import parse_instant
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.records import EpochMs
 

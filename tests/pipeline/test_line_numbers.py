@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze_with_events
 from rebalance_forensics.pipeline.schemas import Kind, Row
+from rebalance_forensics.pipeline.stats import LinesBefore, SplitLines
 from tests.conftest import SAMPLES
 
 

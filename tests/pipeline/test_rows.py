@@ -18,8 +18,7 @@ from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.pipeline.cases import CasesInFile
 from rebalance_forensics.pipeline.event_rows import event_of, row_of
-from rebalance_forensics.pipeline.payloads import object_of, payload_of
-from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, rows_of
+from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, object_of, payload_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.timeline.coverage import LogSpan

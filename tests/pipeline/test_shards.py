@@ -10,8 +10,8 @@ import pytest
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.schemas import Kind, rows_of
-from rebalance_forensics.pipeline.shards import shard_keys, shard_of
 from rebalance_forensics.pipeline.stages import read_portion
+from rebalance_forensics.pipeline.workload import shard_keys, shard_of
 from tests.conftest import SAMPLES
 
 

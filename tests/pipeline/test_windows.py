@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rebalance_forensics.pipeline.instants import parse_instant
-from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.options import AnalyzeOptions, parse_instant
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.model import Report
 

@@ -16,11 +16,10 @@ import pytest
 
 from rebalance_forensics.pipeline import local_engine, read_plan
 from rebalance_forensics.pipeline.engine_choice import UP_TO_BYTES, engine_by_size
-from rebalance_forensics.pipeline.local_engine import rows_in
+from rebalance_forensics.pipeline.local_engine import rows_in, worker_processes
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.pipeline.worker_processes import worker_processes
 from rebalance_forensics.process import scratch
 from rebalance_forensics.report.json_report import to_json
 from tests.conftest import SAMPLES
@@ -51,7 +50,7 @@ def _killed() -> None:
 
 KILLED = """
 import os, signal
-from rebalance_forensics.pipeline.worker_processes import worker_processes
+from rebalance_forensics.pipeline.local_engine import worker_processes
 if __name__ == "__main__":
     with worker_processes(1, load="os") as pool:
         print(pool.submit(os.getpid).result(), flush=True)

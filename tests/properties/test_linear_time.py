@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_forensics.sources.files.places import Place
 from rebalance_forensics.sources.files.walk import discover
-from rebalance_forensics.sources.lines.line_starts import LineStarts
+from rebalance_forensics.sources.lines.blocks import LineStarts
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.records import bulk_framer, line_framer, record_reader
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records

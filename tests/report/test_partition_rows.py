@@ -4,8 +4,7 @@ import pytest
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of
-from rebalance_forensics.report.html.legend import legend
-from rebalance_forensics.report.html.shapes import Picture, Row
+from rebalance_forensics.report.html.shapes import Picture, Row, legend
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.partition_names import in_ranges
 from tests.report.building import at, crash_report

@@ -7,8 +7,7 @@ from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
-from rebalance_forensics.report.html.legend import legend
-from rebalance_forensics.report.html.shapes import Picture, Row
+from rebalance_forensics.report.html.shapes import Picture, Row, legend
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
 from tests.report.building import a_crash, at, crash_report, payments

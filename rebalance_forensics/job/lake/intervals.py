@@ -19,7 +19,7 @@ class Interval:
     until: int
 
     def __contains__(self, at: int) -> bool:
-        """Whether a moment lies in it."""
+        """True if a moment lies in it."""
         return self.since <= at < self.until
 
 
@@ -41,11 +41,11 @@ class Coverage:
         return cls(tuple(joined))
 
     def __contains__(self, at: int) -> bool:
-        """Whether a moment is covered."""
+        """True if a moment is covered."""
         return any(at in interval for interval in self.intervals)
 
     def touches(self, day: int) -> bool:
-        """Whether any of a date is covered."""
+        """True if any of a date is covered."""
         return bool(self.within(whole(day)))
 
     @property
@@ -63,7 +63,7 @@ class Coverage:
         return tuple(interval for interval in cut if interval.since < interval.until)
 
     def gains(self, later: Coverage, day: int) -> bool:
-        """Whether a later coverage covers more of a date."""
+        """True if a later coverage covers more of a date."""
         return self.within(whole(day)) != later.within(whole(day))
 
 

@@ -104,7 +104,7 @@ class Decided:
         return json.dumps(asdict(self), sort_keys=True).encode()
 
     def stands(self, store: Store, work: str) -> bool:
-        """Whether all its files exist, waiting or in place; if not, a later run has replaced them."""
+        """True if all its files exist, waiting or in place; if not, a later run has replaced them."""
         return all("file" in (store.kind(file), store.kind(target_of(work, file))) for file in self.arriving)
 
     def apply(self, store: Store, work: str, confirm: Confirm) -> None:

@@ -38,7 +38,7 @@ class Entry:
         return str(self.cells["file_id"])
 
     def was_read_at(self, etag: str) -> bool:
-        """Whether this is how it was when it was read, as much of it as can be."""
+        """True if the file is as it was when it was read, as far as it could be."""
         return bool(self.cells["etag"] == etag)
 
 
@@ -125,7 +125,7 @@ def _known(entries: Collection[Entry], file: Listed, limits: Limits, since_ms: i
 
 
 def _was_allowed_less(sight: Sight, now: Allowance) -> bool:
-    """Whether less could be unpacked of a file when it was opened."""
+    """True if less of a file could be unpacked when it was opened."""
     then = sight.file.allowance
     return then is not None and (then.unpacked, then.seconds) < (now.unpacked, now.seconds)
 
@@ -215,7 +215,7 @@ def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
 
 
 def _is_current(entry: Entry, sight: Sight) -> bool:
-    """Whether a file was read as it is now; one of its size and time may be another."""
+    """True if a file was read as it is now; a file of the same size and time may be another one."""
     before, now = entry.cells.get("fingerprint"), sight.fingerprint
     if not entry.was_read_at(sight.etag) or (before is not None and now is not None and before != now):
         return False
@@ -224,7 +224,7 @@ def _is_current(entry: Entry, sight: Sight) -> bool:
 
 
 def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
-    """Whether an entry tells of an earlier state of a file in its directory that begins alike, or was never read.
+    """True if an entry is of an earlier state of a file in its directory that begins alike, or was never read.
 
     Beside a file that has not changed it is one of a copy, unless it held more than is there now.
     """

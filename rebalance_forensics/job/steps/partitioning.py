@@ -14,9 +14,9 @@ from rebalance_forensics.job.lake.intervals import Coverage
 from rebalance_forensics.job.lake.layout import partition_of
 from rebalance_forensics.job.steps.scan_step import SCANNED
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.line_numbers import LinesBefore, SplitLines
 from rebalance_forensics.pipeline.schemas import Kind
-from rebalance_forensics.pipeline.shards import shard_of
+from rebalance_forensics.pipeline.stats import LinesBefore, SplitLines
+from rebalance_forensics.pipeline.workload import shard_of
 from rebalance_forensics.records import DAY_MS
 
 DEALT = pa.schema(

@@ -11,7 +11,7 @@ from pathlib import Path
 from rebalance_forensics.pipeline.inputs.stores import Store, checked_store, first_line, is_remote
 from rebalance_forensics.pipeline.read_plan import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.sources.files.paths import files_below, special
+from rebalance_forensics.sources.files.places import files_below, special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
 
 
 def lies_within(place: str, directory: str) -> bool:
-    """Whether a file or directory lies somewhere below another directory."""
+    """True if a file or directory lies somewhere below another directory."""
     inner, outer = (_real(each).rstrip("/") for each in (place, directory))
     return inner.startswith(f"{outer}/")
 

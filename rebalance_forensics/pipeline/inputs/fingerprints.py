@@ -30,7 +30,7 @@ def fingerprint_of(listed: Listed) -> str | None:
 
 
 def is_another(listed: Listed, fingerprint: str | None, since_ms: int | None) -> bool:
-    """Whether a file of a known size and time is not the one that was read.
+    """True if a file of a known size and time is not the one that was read.
 
     No program can set the time at which an inode changed; only files where that is later than the last run's listing
     are opened.

@@ -22,10 +22,9 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.event_rows import row_of
-from rebalance_forensics.pipeline.payloads import payload_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of, payload_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import HOUR_MS, EpochMs, LogRecord, Origin
 from rebalance_forensics.sources.records.record_reader import SplitCounts, parse_line

@@ -53,7 +53,7 @@ class Settled:
 
 
 def grows(file: InputFile, profile: FileProfile) -> bool:
-    """Whether what is added to a file can be read by itself."""
+    """True if what is added to a file can be read by itself."""
     return not file.codec and not file.members and profile.splittable and profile.readable
 
 
@@ -102,7 +102,7 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
 
 
 def only_grew(former: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a file, by two rows of the ledger, is the one it was with more at its end, read in the same way."""
+    """True if a file, by two rows of the ledger, is the one it was with more at its end, read in the same way."""
     before, after = former.get("settled"), now.get("settled")
     if not before or not after or former["path"] != now["path"] or former["file_id"] != now["file_id"]:
         return False

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from rebalance_forensics import __version__
-from rebalance_forensics.pipeline.payloads import object_of, payload_of
+from rebalance_forensics.pipeline.schemas import object_of, payload_of
 from rebalance_forensics.sources.files.budgets import Allowance
 from rebalance_forensics.sources.files.places import Stamp
 from rebalance_forensics.sources.files.walk import InputFile

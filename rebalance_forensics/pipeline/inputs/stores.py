@@ -18,8 +18,8 @@ import pyarrow.fs as pafs
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.report.output_files import PRIVATE
+from rebalance_forensics.sources.files.containers import RandomAccess
 from rebalance_forensics.sources.files.places import Stamp
-from rebalance_forensics.sources.files.random_access import RandomAccess
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's names for stores that pyarrow knows under another."""
@@ -209,7 +209,7 @@ def first_line(error: BaseException) -> str:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is the URI of something that Python's own files cannot open."""
+    """True if a path is the URI of something that Python's own files cannot open."""
     return "://" in path and not path.startswith("file://")
 
 

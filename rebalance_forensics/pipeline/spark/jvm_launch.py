@@ -141,7 +141,7 @@ def reporting_lost_jvm() -> Iterator[None]:
 
 
 def _is_lost(jvm: Booting) -> bool:
-    """Whether a JVM is gone that we have not let go; the system may take a moment to say so."""
+    """True if a JVM that we still hold has ended; the system may take a moment to report it."""
     if jvm.process.stdin is None or jvm.process.stdin.closed:
         return False
     with suppress(subprocess.TimeoutExpired):

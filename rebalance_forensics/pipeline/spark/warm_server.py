@@ -45,7 +45,7 @@ class WarmServer:
 
     @property
     def listens(self) -> bool:
-        """Whether somebody takes calls at the port, and it is ours."""
+        """True if our server accepts connections at the port."""
         try:
             os.kill(self.keeper, 0)
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()

@@ -13,10 +13,10 @@ from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.shards import shard_keys
 from rebalance_forensics.pipeline.spark.class_archives import Archive, archive_for
 from rebalance_forensics.pipeline.spark.java import Java, find_java
 from rebalance_forensics.pipeline.spark.jvm_launch import Booting, command_line, launch
+from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.process.cores import cores
 
 LINES = """\

@@ -31,7 +31,7 @@ def moment(at: int | None) -> datetime | None:
 
 
 def millis(at: datetime) -> EpochMs:
-    """And back, to epoch ms."""
+    """The epoch ms of a datetime that was read back."""
     return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 

@@ -9,10 +9,9 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.report.anonymizing.configuration import setting_without_names
 from rebalance_forensics.report.anonymizing.names_in_reports import Named, groups_of, names_of
 from rebalance_forensics.report.anonymizing.pseudonyms import Pseudonyms
-from rebalance_forensics.report.anonymizing.texts import NOT_NAMES, scrubbed
+from rebalance_forensics.report.anonymizing.texts import NOT_NAMES, scrubbed, setting_without_names
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 

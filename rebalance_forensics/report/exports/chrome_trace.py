@@ -53,7 +53,7 @@ def export(report: Report) -> str:
 
 
 def _has_times(history: GroupHistory) -> bool:
-    """Whether the trace can place an incident or a generation: lines without times only have an order."""
+    """True if the trace can place an incident or a generation: lines without times only have an order."""
     period = period_of(history)
     return period is None or is_timed(period[0])
 

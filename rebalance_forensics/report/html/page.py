@@ -19,10 +19,10 @@ from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.documents import Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
-from rebalance_forensics.report.html.legend import legend
 from rebalance_forensics.report.html.names import brief, called, sentence
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
+from rebalance_forensics.report.html.shapes import legend
 from rebalance_forensics.report.html.strokes import strokes
 from rebalance_forensics.report.input_totals import totals_of_inputs
 from rebalance_forensics.report.model import Report

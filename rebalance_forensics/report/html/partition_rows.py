@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.incident_links import Links
 from rebalance_forensics.report.html.prepared_history import ReadyHistory
-from rebalance_forensics.report.html.shapes import Bar, Window
-from rebalance_forensics.report.html.unread_reasons import REASONS
+from rebalance_forensics.report.html.shapes import REASONS, Bar, Window
 from rebalance_forensics.report.partition_names import in_ranges, natural
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.wording import count

@@ -16,8 +16,7 @@ from rebalance_forensics.report.html.names import called
 from rebalance_forensics.report.html.partition_rows import partition_bars, share_bars
 from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
-from rebalance_forensics.report.html.shapes import LANE, WIDTH, Bar, Dot, Number, Owner, Picture, Row, Window
-from rebalance_forensics.report.html.unread_reasons import UNABLE
+from rebalance_forensics.report.html.shapes import LANE, UNABLE, WIDTH, Bar, Dot, Number, Owner, Picture, Row, Window
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, Span, UnreadSpan

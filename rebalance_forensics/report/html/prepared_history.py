@@ -9,8 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.report.html.shapes import Window
-from rebalance_forensics.report.html.unread_reasons import UNABLE
+from rebalance_forensics.report.html.shapes import UNABLE, Window
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan

@@ -1,12 +1,62 @@
-"""What a picture is made of, in the units of its SVG: time runs over 100 000 units, a lane is 26 high."""
+"""What a picture is made of, in the units of its SVG, and what its colours mean. Time runs over 100 000 units."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics.report.html.axis import Tick
+
+REASONS = {
+    "stuck": "stuck: did not call poll()",
+    "dead": "dead: its process was gone",
+    "frozen": "frozen: its process was paused",
+    "cut-off": "cut off from the brokers",
+    "fenced": "fenced by another member",
+    "silent": "silent: no heartbeat arrived",
+    "holding-up": "holds up the rebalance",
+    "revoked": "revoked, not assigned yet",
+    "stopped": "stopped: its member shut down",
+    "assignment-failed": "the assignment failed",
+    "unassigned": "assigned to nobody",
+    "unknown": "no reason was logged",
+}
+"""The first words are those of the JSON report; each reason has a pattern of its own beside its words."""
+UNABLE = ("stuck", "dead", "frozen", "cut-off", "silent", "holding-up")
+"""What is drawn in the lane of a member that did not read."""
+
+
+ENTRIES = (
+    ("member", ("member",), "member"),
+    ("leading", ("leading",), "leads"),
+    ("joining", ("joining",), "waits for the rebalance"),
+    ("joining", ("rebalancing", "superseded"), "rebalancing"),
+    ("follow-up", ("follow-up",), "follow-up rebalance"),
+    ("restoring", ("restoring",), "restoring state"),
+    ("paused", ("paused",), "paused"),
+    ("away", ("away",), "away"),
+    ("stable", ("stable",), "generation stable"),
+    ("broken", ("broken",), "generation failed"),
+    ("empty", ("empty",), "generation without members"),
+    ("coordinating", ("coordinating",), "broker coordinates"),
+    ("share", ("unread-share",), "partitions unread, the higher the more"),
+    ("perhaps", ("perhaps",), "perhaps unread already"),
+    *((f"unread {why}", (why,), words) for why, words in REASONS.items()),
+    ("fault", ("fault",), "fault"),
+    ("notice", ("notice",), "notice"),
+    ("plain", ("plain",), "other event"),
+)
+
+
+def legend(picture: Picture, layer: Layer) -> Iterator[tuple[str, str]]:
+    """Give how each kind that the rows of a layer hold is drawn, and what it means."""
+    rows = [row for row in picture.rows if row.layer in ("always", layer)]
+    drawn = {bar.look if bar.kind == "unread" else bar.kind for row in rows for bar in row.bars}
+    drawn |= {dot.severity for row in rows for dot in row.dots}
+    return ((look, meaning) for look, kinds, meaning in ENTRIES if not drawn.isdisjoint(kinds))
+
 
 WIDTH, LANE = 100_000, 26
 CLOSE, CROWD = 1_000, 40
@@ -48,7 +98,7 @@ class Row(Struct, frozen=True, kw_only=True):
     """One lane of the picture; `marked` when the culprit's."""
 
     name: str
-    """Whose lane it is."""
+    """The member, thread, worker or broker of the lane."""
     label: str
     """What stands beside it: of a thread only its own part of the name."""
     kind: str
@@ -94,7 +144,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shade: tuple[float, float] | None
     """Where the incident lies, in units."""
     owners: tuple[Owner, ...] = ()
-    """Whose partitions are drawn, in the order of their first appearance."""
+    """The members whose partitions are drawn, in the order of their first appearance."""
     left_out: tuple[str, ...] = ()
 
     @property

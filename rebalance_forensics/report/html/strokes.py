@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from rebalance_forensics.report.html.shapes import Bar, Dot, Row
-from rebalance_forensics.report.html.unread_reasons import UNABLE
+from rebalance_forensics.report.html.shapes import UNABLE, Bar, Dot, Row
 
 PLACES = {
     "member": (6, 14),

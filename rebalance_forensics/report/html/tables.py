@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, UNREAD_ROWS_A_TABLE, Budget
 from rebalance_forensics.report.html.picture_choice import SEVERITIES
-from rebalance_forensics.report.html.unread_reasons import REASONS
+from rebalance_forensics.report.html.shapes import REASONS
 from rebalance_forensics.report.lanes import lanes_of, member_name
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.timeline.evidence import without_middle

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import ascii_uppercase
 
 from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
 from rebalance_forensics.records import EpochMs, is_timed
-from rebalance_forensics.report.member_names import short_name, short_names, with_short_names
+from rebalance_forensics.report.member_names import hosts_of, short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.terminal.folds import Stretch, stretches
-from rebalance_forensics.report.terminal.member_columns import MemberColumns, columns_of
 from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_full
 from rebalance_forensics.report.terminal.rich_blocks import (
     heading,
@@ -26,6 +26,169 @@ from rebalance_forensics.report.terminal.rich_blocks import (
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
+
+ROOM_FOR_WORDS = 24
+"""What stands beside the columns of a generation: its outcome, its cause and how long it took."""
+LEGEND = "L leads, o member, + joined, - left"
+SYMBOLS = {"lead": "L", "member": "o", "joined": "+", "left": "-", "": "."}
+
+
+class MemberColumns(Struct, frozen=True, kw_only=True):
+    """The members of a group in their order, and the heads under which they stand."""
+
+    short: Mapping[str, str]
+    heads: Mapping[str, str]
+    hosts: Mapping[str, str]
+    lettered: bool
+    """Heads are letters, with a key above, and what is below them symbols."""
+
+    @property
+    def width(self) -> int:
+        """How wide all columns are together."""
+        return sum(max(len(head), self._cell) + self._between for head in self.heads.values())
+
+    @property
+    def _between(self) -> int:
+        return 1 if self.lettered else 2
+
+    @property
+    def _cell(self) -> int:
+        return 2 if self.lettered else len("member")
+
+    def key(self) -> Iterator[RenderableType]:
+        """Tell whom each head stands for, where it does not say so itself."""
+        if any(head != name for name, head in self.heads.items()):
+            yield indented(labelled((head, self._at_home(name)) for name, head in self.heads.items()))
+        if self.lettered:
+            yield text_block(LEGEND, "dim")
+
+    def _at_home(self, name: str) -> str:
+        host = self.hosts.get(name)
+        return f"{name} at {host.removeprefix('/')}" if host and host not in (name, self.heads[name]) else name
+
+    def head(self) -> str:
+        """The heads above their columns."""
+        return self._laid_out(self.heads.values())
+
+    def row(self, generation: Generation) -> str:
+        """What each member is in one generation."""
+        return self._laid_out(map(self._cells(generation).__getitem__, self.heads))
+
+    def _laid_out(self, cells: Iterable[str]) -> str:
+        widths = (max(len(head), self._cell) for head in self.heads.values())
+        return "".join(f"{cell:<{width + self._between}}" for cell, width in zip(cells, widths, strict=True))
+
+    def _cells(self, generation: Generation) -> dict[str, str]:
+        there = Counter(map(self.name, generation.members))
+        came = Counter(self.name(member) for member in generation.members if member.member_id in generation.joined)
+        left = Counter(self.short.get(member, member) for member in generation.left)
+        leader = next(
+            (self.name(member) for member in generation.members if member.member_id == generation.leader), None
+        )
+        return {
+            name: self._cell_of(
+                there[name], came[name], left[name], leads=name == leader and generation.leader is not None
+            )
+            for name in self.heads
+        }
+
+    def _cell_of(self, there: int, came: int, left: int, *, leads: bool) -> str:
+        symbols = SYMBOLS if self.lettered else {word: word for word in SYMBOLS}
+        if there > 1:
+            return str(there) + (f"+{came}" if came else "")
+        if not there:
+            return symbols["left"] if left else symbols[""]
+        plus = "+" if came and leads else ""
+        return plus + symbols["lead" if leads else "joined" if came else "member"]
+
+    def name(self, member: Member) -> str:
+        """The short name of a member."""
+        return short_name(member, self.short)
+
+
+def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
+    """Columns for all members where they fit beside the words of a generation, by their names or by letters."""
+    members = [member for generation in history.generations for member in generation.members]
+    names = sorted({short_name(member, short) for member in members}, key=_naturally)
+    hosts = dict(hosts_of(members, short))
+    by_letters = dict(zip(names, ascii_uppercase, strict=False))
+    by_hosts = {name: min(hosts.get(name, name), name, key=len) for name in names}
+    for heads, lettered in ((by_hosts, False), (by_letters, True)):
+        columns = MemberColumns(short=short, heads=heads, hosts=hosts, lettered=lettered)
+        if names and len(heads) == len(names) and columns.width + ROOM_FOR_WORDS <= room:
+            return columns
+    return None
+
+
+def _naturally(name: str) -> tuple[tuple[int, str], ...]:
+    """`node-10` comes after `node-2`."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name))
+
+
+LONGEST_CYCLE = 4
+"""Generations after which a group is where it was: one leaves, all join, one is back, it joins."""
+REPEATED = 3
+"""So often something happens before it is folded."""
+NUMBERED = re.compile(r"(?<![0-9a-zA-Z_-])(?=[a-zA-Z_-]*+\d)[0-9a-zA-Z_-]++")
+Sign = tuple[object, ...]
+
+
+class Stretch(Struct, frozen=True):
+    """Some generations to be shown, and those after them that only repeat these."""
+
+    shown: Sequence[Generation]
+    repeats: Sequence[Generation] = ()
+
+
+def stretches(generations: Sequence[Generation]) -> Iterator[Stretch]:
+    """Cut a history into what is new and what goes round."""
+    signs = [_look(generation) for generation in generations]
+    index, plain = 0, 0
+    while index < len(generations):
+        length, rounds = _cycle(signs, index)
+        if rounds < REPEATED:
+            index += 1
+            continue
+        if plain < index:
+            yield Stretch(generations[plain:index])
+        end = index + length * rounds
+        yield Stretch(generations[index : index + length], generations[index + length : end])
+        index = plain = end
+    if plain < index:
+        yield Stretch(generations[plain:index])
+
+
+def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
+    """The cycle that covers most from here: how many generations long, and how often it happens."""
+    best = (1, 1)
+    for length in range(1, LONGEST_CYCLE + 1):
+        rounds = 1
+        first = signs[start : start + length]
+        while signs[start + rounds * length : start + (rounds + 1) * length] == first:
+            rounds += 1
+        if rounds >= REPEATED and length * rounds > best[0] * best[1]:
+            best = (length, rounds)
+    return best
+
+
+def _look(generation: Generation) -> Sign:
+    """What makes two generations the same for a reader: not their numbers, times, random ids and lost requests."""
+    names = {member.member_id: _name(member) for member in generation.members}
+    return (
+        generation.outcome,
+        generation.trigger,
+        generation.followup,
+        NUMBERED.sub("#", generation.reason or ""),
+        names.get(generation.leader),
+        tuple(sorted(map(_name, generation.members))),
+        tuple(sorted(names.get(joined, "") for joined in generation.joined)),
+        len(generation.left),
+    )
+
+
+def _name(member: Member) -> str:
+    return member.client_id or member.instance_id or member.member_id or ""
+
 
 OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "empty": "dim", "unknown": "dim"}
 REASON_CHARACTERS = 300

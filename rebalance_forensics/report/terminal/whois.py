@@ -42,7 +42,7 @@ def _names(identity: Identity) -> set[str]:
 
 
 def is_known(report: Report, name: str) -> bool:
-    """Whether a member, a host, a file, a broker or a topic goes by the name."""
+    """True if a member, a host, a file, a broker or a topic goes by the name."""
     return bool(known(report, name) or _coordinated(report, name) or _readers(report, name))
 
 

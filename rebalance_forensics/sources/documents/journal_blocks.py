@@ -16,7 +16,7 @@ _LONGEST = 8 << 20
 
 
 def is_document(text: str) -> bool:
-    """Whether a text begins with such a block."""
+    """True if a text begins with such a block."""
     return _EXPORT.match(text) is not None or _VERBOSE.match(text) is not None
 
 

@@ -31,7 +31,7 @@ Entry = tuple[int, int, str, Fields | None]
 
 
 def is_document(text: str) -> bool:
-    """Whether a text has such an event, or the one line of it that somebody copied."""
+    """True if a text has such an event, or the one line of it that somebody copied."""
     return any(sign in text for sign in _SIGNS) and any(
         fields is not None for *_, fields in entries(iter((text.encode(),)))
     )

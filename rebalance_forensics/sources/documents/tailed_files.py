@@ -14,7 +14,7 @@ _BEGINS = re.compile(r"(?:tail: [^\n]*\n)*==> \S[^\n]* <==\r?\n")
 
 
 def is_document(text: str) -> bool:
-    """Whether a text begins with such a heading."""
+    """True if a text begins with such a heading."""
     return _BEGINS.match(text) is not None
 
 

@@ -15,7 +15,7 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def is_document(text: str) -> bool:
-    """Whether a text begins such an entry."""
+    """True if a text begins such an entry."""
     return text.startswith(("---\n", "insertId:")) and _BEGINS.match(text) is not None
 
 

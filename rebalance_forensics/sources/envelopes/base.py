@@ -46,7 +46,7 @@ class Envelope(Protocol):
 
     @property
     def certain(self) -> bool:
-        """Whether it is recognised by itself."""
+        """True if it is recognised by itself."""
         ...
 
     def peel(self, line: Line) -> Sequence[Line] | None:

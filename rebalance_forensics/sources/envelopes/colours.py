@@ -19,7 +19,7 @@ def without_colours(text: str) -> str:
 
 
 def is_coloured(text: str) -> bool:
-    """Whether a text contains what may begin an escape."""
+    """True if a text contains what may begin an escape."""
     return "\x1b" in text or "^[[" in text
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
-from rebalance_forensics.sources.envelopes.json_objects import line_in_object
+from rebalance_forensics.sources.envelopes.json_envelopes import line_in_object
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, TIMES, is_called
 from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
 from rebalance_forensics.sources.lines.text import lines_of
@@ -40,7 +40,7 @@ def _names(line: str) -> tuple[list[str], str]:
 
 
 def has_header(text: str) -> bool:
-    """Whether the first line names columns, one of which holds log lines; a bar in front is Markdown's."""
+    """True if the first line names columns, one of which holds log lines; a bar in front is Markdown's."""
     if text.startswith("|"):
         return False
     names = _names(text.partition("\n")[0].rstrip("\r"))[0]

@@ -58,7 +58,7 @@ class TextEnvelope(Struct, frozen=True, kw_only=True):
         )
 
     def _is_loggers(self, line: Line) -> bool:
-        """Whether the text behind the envelope that was peeled last belongs to the logger."""
+        """True if the text behind the envelope that was peeled last belongs to the logger."""
         text = self.not_behind.get(line.envelopes[-1]) if self.not_behind and line.envelopes else None
         return text is not None and text.match(line.text) is not None
 

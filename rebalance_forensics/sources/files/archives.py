@@ -39,7 +39,7 @@ class OpenArchive:
     inside: Archive
     problem: str | None
     lies_there: bool
-    """Whether it is read where it lies, and may be changed there."""
+    """True if it is read in place, where it may change."""
     users: int = 0
     dropped: bool = False
 

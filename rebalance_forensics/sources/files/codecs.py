@@ -57,7 +57,7 @@ class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has
     """What is wrong with the rest of a stream, after all that could be read has been delivered."""
 
     may_pass = False
-    """Whether the same bytes may be read further another time."""
+    """True if the bytes may be read further another time."""
 
 
 class _Member(Protocol):

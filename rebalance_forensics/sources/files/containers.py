@@ -10,7 +10,32 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from rebalance_forensics.sources.files.codecs import ERRORS, Damage
-from rebalance_forensics.sources.files.random_access import RandomAccess
+
+
+class RandomAccess(io.RawIOBase, BinaryIO):
+    """What a stream of a known size answers without reading; whoever extends it reads at `_at`."""
+
+    def __init__(self, size: int) -> None:
+        self._at, self._size = 0, size
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        """The place."""
+        return self._at
+
+    def seekable(self) -> bool:
+        """Every place can be reached."""
+        return True
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC_AT = 257
@@ -50,7 +75,7 @@ class Archive(Protocol):
 
 
 def container_of(head: bytes) -> str | None:
-    """Whether a stream that begins with these bytes is a tar or a zip."""
+    """True if a stream that begins with these bytes is a tar or a zip."""
     if head.startswith(_ZIP):
         return "zip"
     if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":

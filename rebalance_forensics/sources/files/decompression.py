@@ -41,7 +41,7 @@ def chunks_of(place: Place, start: int = 0) -> Iterator[bytes]:
 
 
 def is_packed(place: Place) -> bool:
-    """Whether a file is packed, as a whole or as an archive is."""
+    """True if a file is packed, as a whole or as an archive is."""
     with opened(place) as stream:
         return not stream.seekable() or codec_of(stream.read(HEAD)) is not None
 

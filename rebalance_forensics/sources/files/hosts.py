@@ -33,7 +33,7 @@ _PREFIX = re.compile(
 
 
 def is_generic(name: str) -> bool:
-    """Whether many hosts or containers go by this name: `kafka`, `app`, `broker`."""
+    """True for a name that many hosts or containers share: `kafka`, `app`, `broker`."""
     return _GENERIC.match(name) is not None
 
 
@@ -59,5 +59,5 @@ def host_of(path: str) -> str | None:
 
 
 def _dated(name: str) -> bool:
-    """Whether a name is a date or an hour (`2026-11-20-10`, `dt=20261120`), not a host."""
+    """True if a name is a date or an hour (`2026-11-20-10`, `dt=20261120`), not a host."""
     return re.fullmatch(r"(?:dt=|hour=|date=)?[\d._T:-]+", name) is not None

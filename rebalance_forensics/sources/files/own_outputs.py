@@ -26,7 +26,7 @@ _TABLES = frozenset({"events", "generations", "pauses", "incidents", "incident_g
 
 
 def is_own_output(name: str, head: bytes) -> bool:
-    """Whether a file that begins so is a report, an export or a table of ours."""
+    """True if a file that begins so is a report, an export or a table of ours."""
     if head.startswith(_PARQUET):
         return name.rpartition("/")[2].removesuffix(".parquet") in _TABLES
     return _BEGINNINGS.match(head) is not None

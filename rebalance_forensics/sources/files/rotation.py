@@ -69,7 +69,7 @@ def chains(
 
 
 def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
-    """Whether the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was.
+    """True if the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was.
 
     A logger that waits for the end of a line, and logrotate's copytruncate, leave files of different sizes.
     """
@@ -79,7 +79,7 @@ def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
 
 
 def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tuple[int, int] | None]) -> bool:
-    """Whether any two of these files were written at the same time for most of the shorter one."""
+    """True if any two of these files were written at the same time for most of the shorter one."""
     spans = sorted(known for _, _, index in group if (known := ranges[index]) is not None)
     return any(
         min(earlier[1], later[1]) - max(earlier[0], later[0])

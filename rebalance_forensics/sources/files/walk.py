@@ -18,7 +18,7 @@ from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
 from rebalance_forensics.sources.files.contents import Findings, InputFile, look_into
-from rebalance_forensics.sources.files.paths import files_below, special, streams
+from rebalance_forensics.sources.files.places import files_below, special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 

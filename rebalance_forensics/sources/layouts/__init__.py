@@ -80,17 +80,17 @@ def header_layout(line: str) -> str | None:
 
 
 def is_json(name: str) -> bool:
-    """Whether the records of this layout are JSON objects."""
+    """True if the records of this layout are JSON objects."""
     return isinstance(by_name().get(name), ObjectLayout)
 
 
 def begins_record(text: str) -> bool:
-    """Whether a record surely begins with this text, which proves that what stands in front of it is an envelope."""
+    """True if a record surely begins with this text, which proves that what stands in front of it is an envelope."""
     return not _continues_record(text) and _is_record(header_layout(text), text)
 
 
 def begins_record_in(name: str | None, text: str) -> bool:
-    """Whether a record surely begins with this text, whose header is of this layout, or of none."""
+    """True if a record surely begins with this text, whose header is of this layout, or of none."""
     return not _continues_record(text) and _is_record(name, text)
 
 

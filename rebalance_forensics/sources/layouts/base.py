@@ -98,7 +98,7 @@ class Layout(Protocol):
         ...
 
     def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
+        """True if a record starts with this line."""
         ...
 
     def parse(self, text: str) -> Parsed | None:

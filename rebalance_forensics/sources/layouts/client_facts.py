@@ -38,7 +38,7 @@ _OBJECT_BEHIND = re.compile(r"[ \t]+(?=\{\")")
 
 
 def is_kafkajs(fields: Fields) -> bool:
-    """Whether KafkaJS logged this, be it through another logger: by its name, or by its namespace and its keys."""
+    """True if KafkaJS logged this, perhaps through another logger: by its name, or by its namespace and keys."""
     if fields.get("logger") == "kafkajs":
         return True
     message = fields.get("message") or fields.get("msg")
@@ -55,7 +55,7 @@ def with_namespace(message: str, fields: Fields) -> str:
 
 
 def _is_franz_go(fields: Fields) -> bool:
-    """Whether franz-go logged this, as the source file shows that its caller's logger prints."""
+    """True if franz-go logged this, as the source file shows that its caller's logger prints."""
     caller = fields.get("caller")
     return isinstance(caller, str) and "/franz-go" in caller
 

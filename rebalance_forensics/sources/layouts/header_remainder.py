@@ -213,7 +213,7 @@ def _is_class(name: str) -> bool:
 
 
 def begins_as_kafka_does(message: str) -> bool:
-    """Whether a message begins with the prefix of one of Kafka's classes."""
+    """True if a message begins with the prefix of one of Kafka's classes."""
     return _MESSAGE.match(message) is not None
 
 

@@ -79,7 +79,7 @@ def _endings(path: str) -> frozenset[str]:
 
 
 def is_called(name: str, known: Sequence[str]) -> bool:
-    """Whether a name is one of these, or ends in one."""
+    """True if a name is one of these, or ends in one."""
     words = _words(name)
     return words.replace(".", "") in known or not _endings(words).isdisjoint(known)
 

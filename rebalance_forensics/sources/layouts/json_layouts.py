@@ -38,7 +38,7 @@ class ObjectLayout(Struct, frozen=True, kw_only=True):
     starts: tuple[bytes, ...] = (b"{",)
 
     def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
+        """True if a record starts with this line."""
         return self.parse(line) is not None
 
     def parse(self, text: str) -> Parsed | None:

@@ -94,7 +94,7 @@ class RawLine(Struct, frozen=True, kw_only=True):
     starts: tuple[bytes, ...]
 
     def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
+        """True if a record starts with this line."""
         return _match(line) is not None
 
     def parse(self, text: str) -> Parsed | None:

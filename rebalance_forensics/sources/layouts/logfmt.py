@@ -47,7 +47,7 @@ class Logfmt(Struct, frozen=True, kw_only=True):
     starts: tuple[bytes, ...]
 
     def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
+        """True if a record starts with this line."""
         return _START.match(line) is not None and _MESSAGE_KEY.search(line) is not None
 
     def parse(self, text: str) -> Parsed | None:

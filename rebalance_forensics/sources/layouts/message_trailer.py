@@ -1,8 +1,9 @@
-"""Logger, thread and MDC behind the message, where some layouts print them, or at either end of it."""
+"""Logger, thread, MDC and trace ids behind the message, where some layouts print them, or at either end of it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -11,6 +12,29 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LOGGER, Parsed
 from rebalance_forensics.sources.layouts.header_remainder import without_heading
+
+_SUFFIX = re.compile(
+    r"(?<![ \t])[ \t]++(?:\{(?:[\w.@-]+=[^{}\n]*)?\}"
+    r"|\[(?:[\w.-]{0,80}?(?:trace|span|correlation|request|tenant)[\w.-]{0,80}?[=:][^\[\]\n]*)\]"
+    r"|(?:[\w.-]{0,80}?(?:[tT]race|[sS]pan|correlation|request|tenant)[\w.-]{0,80}?="
+    r"\S*+[ \t]*+){1,8})[ \t]*+$",
+    re.MULTILINE,
+)
+_FEWEST = 5
+_MOSTLY = 0.7
+
+
+def are_appended(messages: Sequence[str]) -> bool:
+    """True where nearly every message ends with a suffix: it is the layout's, not Kafka's."""
+    ending = sum(_SUFFIX.search(message) is not None for message in messages)
+    return len(messages) >= _FEWEST and ending > _MOSTLY * len(messages)
+
+
+def without_suffix(message: str) -> str:
+    """The message as it was logged; a stack trace may follow the suffix."""
+    found = list(_SUFFIX.finditer(message))
+    return message[: found[-1].start()] + message[found[-1].end() :] if found else message
+
 
 # A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger, nor is the
 # exception that a message ends with, nor the source line at the end of a stack frame.

@@ -14,7 +14,7 @@ _REASON = re.compile(r"\n[ \t]*+(?=\(reason: )")
 
 
 def awaits_message(message: str) -> bool:
-    """Whether what stands behind a header is no message yet."""
+    """True if what follows a header is no message yet."""
     return _PREFIXES.fullmatch(message) is not None
 
 

@@ -32,7 +32,7 @@ class TextLayout(Struct, frozen=True, kw_only=True):
     then: Callable[[Parsed], Parsed] | None = None
 
     def is_header(self, line: str) -> bool:
-        """Whether a record starts with this line."""
+        """True if a record starts with this line."""
         if self.header.match(line) is not None:
             return True
         return line.endswith(HEADER_ENDS) and self._above_its_message(line) is not None

@@ -30,7 +30,7 @@ class Piece(Struct, frozen=True):
     text: str
 
     def reading(self, text: str) -> Piece:
-        """The same piece with another text."""
+        """A copy of the piece with another text."""
         return self if text == self.text else replace(self, text=text)
 
     def part(self, start: int, end: int) -> Piece:
@@ -40,7 +40,7 @@ class Piece(Struct, frozen=True):
 
 
 def has_time(text: str) -> bool:
-    """Whether the text begins with the header of a record that has a time."""
+    """True if the text begins with the header of a record that has a time."""
     return _header(text[:_LOOKED_AT])[1]
 
 
@@ -50,17 +50,17 @@ def is_object(text: str) -> bool:
 
 
 def is_setting(text: str) -> bool:
-    """Whether the text is a line of a configuration, as AbstractConfig prints it, without the tab in front of it."""
+    """True if the text is a line of a configuration, as AbstractConfig prints it, without the tab in front of it."""
     return _SETTING.match(text) is not None
 
 
 def is_exception(text: str) -> bool:
-    """Whether the text begins as the first line of a Java stack trace does."""
+    """True if the text begins as the first line of a Java stack trace does."""
     return _EXCEPTION.match(text) is not None
 
 
 def looks_like_record(text: str) -> bool:
-    """Whether a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
+    """True if a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
     if not text or text[0] in " \t":
         return False
     return _known_record(text) if len(text) <= _SHORT else _is_record(text)

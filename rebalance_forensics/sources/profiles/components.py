@@ -109,7 +109,7 @@ class Wording(NamedTuple):
         return cls(tuple(each.replace("\\", "") for each in plain), re.compile(others) if others else None)
 
     def is_in(self, text: str) -> bool:
-        """Whether a text contains one of them."""
+        """True if a text contains one of them."""
         return any(word in text for word in self.words) or bool(self.others and self.others.search(text))
 
 
@@ -183,7 +183,7 @@ def _times(name: str, sign: re.Pattern[str], text: str) -> int:
 
 
 def shows_members(text: str) -> bool:
-    """Whether a text has lines of group members, among whatever others; a broker's own consumers are in no group."""
+    """True if a text has lines of group members, among any others; a broker's own consumers are in no group."""
     return _MEMBER.search(text) is not None
 
 

@@ -41,7 +41,7 @@ class Dates(Struct, frozen=True, kw_only=True):
     own: Range | None = None
     """The first and last time of a log with dates."""
     tied: Range | None = None
-    """The same of one without, where an epoch value shows its day."""
+    """The first and last time of a log without dates, if an epoch value shows its day."""
     begin: int | None = None
     """The first time that it prints, be it a mere time of day."""
     started: EpochMs | None = None

@@ -82,14 +82,14 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
 
 
 def _behind_its_time(text: str, inside: Line) -> bool:
-    """Whether what is inside a line begins behind the time in front of it."""
+    """True if what is inside a line begins behind the time in front of it."""
     if inside.fields is not None or not text.endswith(inside.text):
         return True
     return len(text) - len(inside.text) >= layouts.end_of_time(text)
 
 
 def _convincing(line: Line, depth: int = 1, *, surely: bool) -> bool:
-    """Whether a wrapping is proven by what it held: a record's start, or an envelope that is proven so."""
+    """True if a wrapping is proven by its content: a record's start, or an envelope that is proven so."""
     if line.fields is not None or (_is_sure(line.text) if surely else layouts.header_layout(line.text) is not None):
         return True
     for name, envelope in envelopes.by_name().items():

@@ -16,7 +16,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.files.hosts import host_of
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.layouts.base import UNTIMED, Layout
-from rebalance_forensics.sources.lines import suffixes
+from rebalance_forensics.sources.layouts.message_trailer import are_appended
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles import dates
 from rebalance_forensics.sources.profiles.components import component_of, release_of, shows_members
@@ -94,7 +94,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def plain(self) -> bool:
-        """Whether the file is simply text with a date in each header: nothing around it, oldest first."""
+        """True if the file is simply text with a date in each header: nothing around it, oldest first."""
         return (
             bool(self.starts)
             and not self.envelopes
@@ -106,22 +106,22 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def upwards(self) -> bool:
-        """Whether a record's lines stand before it, the last one first."""
+        """True if a record's further lines stand before it, the last one first."""
         return self.newest_first and not self.whole_entries
 
     @property
     def unlike_a_log(self) -> bool:
-        """Whether neither the beginning of the file nor its samples show a record, or something around one."""
+        """True if neither the beginning of the file nor its samples show a record, or something around one."""
         return self.layout == layouts.UNKNOWN and not self.envelopes and self.document is None
 
     @property
     def one_to_one(self) -> bool:
-        """Whether each line wraps one line, so that those between a prefilter's hits need not be peeled."""
+        """True if each line wraps one line, so that those between a prefilter's hits need not be peeled."""
         return self.document is None and self.dated and self.header_marks is not None
 
     @property
     def splittable(self) -> bool:
-        """Whether a part can be read without what stands before it."""
+        """True if a part can be read without what stands before it."""
         return self.document is None and not self.newest_first and self.dated and not self.partly_dated
 
 
@@ -168,7 +168,7 @@ def unreadable(what: str, error: Exception, found: FileProfile | None = None) ->
 
 
 def with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
-    """The same file, of which a defect of ours hides something."""
+    """A copy of the profile, for a file of which a defect of ours hides something."""
     return replace(found, defects=(*found.defects, defects.sentence(what, error)))
 
 
@@ -217,13 +217,13 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
         closed=_is_closed(sample),
-        suffixed=suffixes.are_appended([line.parsed.message for line in headers if line.parsed]),
+        suffixed=are_appended([line.parsed.message for line in headers if line.parsed]),
         cut_at=sample.cut_at,
     )
 
 
 def _name_hosts(sample: Sample) -> bool:
-    """Whether the records themselves name several hosts; then their lines in the sample do so too.
+    """True if the records themselves name several hosts; then their lines in the sample do so too.
 
     Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
     A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
@@ -259,7 +259,7 @@ def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
 
 
 def _in_json(seen: Counter[str]) -> bool:
-    """Whether the commonest layout writes JSON objects."""
+    """True if the commonest layout writes JSON objects."""
     return bool(seen) and layouts.is_json(seen.most_common(1)[0][0])
 
 
@@ -287,7 +287,7 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
 
 
 def _is_closed(sample: Sample) -> bool:
-    """Whether records end with their loggers; some continue in further lines, and the last one may be torn."""
+    """True if records end with their loggers; some continue in further lines, and the last one may be torn."""
     first = sample.lines[: sample.head_lines]
     whole = first if sample.head.endswith(b"\n") else first[:-1]
     ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
@@ -295,7 +295,7 @@ def _is_closed(sample: Sample) -> bool:
 
 
 def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
-    """Whether some records show no date of their own and no time around them, as one service of a stream may."""
+    """True if some records show no date of their own and no time around them, as one service of a stream may."""
     return any(
         line.line.at is None and line.parsed and line.parsed.stamp and line.parsed.stamp.form == "time-only"
         for line in headers
@@ -327,7 +327,7 @@ def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
 
 
 def _is_late(headers: Sequence[Sampled]) -> bool:
-    """Whether the lines of a host came so much later or earlier than they were written that it hides the zone."""
+    """True if the lines of a host came so much later or earlier than they were written that it hides the zone."""
     return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
 
 
@@ -345,13 +345,13 @@ def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | N
 
 
 def _is_local(line: Sampled) -> bool:
-    """Whether a host of a stream prints a whole date and no zone."""
+    """True if a host of a stream prints a whole date and no zone."""
     stamp = line.parsed.stamp if line.parsed else None
     return line.line.host is not None and stamp is not None and (stamp.form, stamp.offset_minutes) == ("full", None)
 
 
 def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
-    """Whether times go down through the file."""
+    """True if times go down through the file."""
     times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
     steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
     late = [time for line in headers if line.late and (time := _time(line)) is not None]
@@ -361,7 +361,7 @@ def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
 
 
 def _in_entries(sample: Sample) -> bool:
-    """Whether an envelope stands around whole records: the lines that continue one have none of their own."""
+    """True if an envelope stands around whole records: the lines that continue one have none of their own."""
     going_on = [line for line in sample.lines if line.parsed is None]
     return bool(going_on) and not any(line.line.envelopes for line in going_on)
 

@@ -26,7 +26,7 @@ def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
 
 
 def _is_record(line: Sampled) -> bool:
-    """Whether a line is a JSON object that is a record by itself."""
+    """True if a line is a JSON object that is a record by itself."""
     return line.line.fields is not None or (line.raw.startswith("{") and line.raw == line.line.text)
 
 
@@ -50,7 +50,7 @@ def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
 
 
 def _are_reliable(marks: tuple[bytes, ...], sample: Sample) -> bool:
-    """Whether the marks are once in each header and never elsewhere."""
+    """True if the marks are once in each header and never elsewhere."""
     return all(
         sum(line.raw.encode().count(mark) for mark in marks) == (line.parsed is not None) for line in sample.lines
     )

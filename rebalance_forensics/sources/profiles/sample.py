@@ -110,7 +110,7 @@ def _cut_at(lines: Sequence[Line], first: Sequence[Sampled]) -> int | None:
 
 
 def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool:
-    """Whether a file has to be put back as the log it was before it can be read."""
+    """True if a file has to be put back as the log it was before it can be read."""
     if file.size > recognition.LARGEST or _NOT_TYPED.search(sample.head) or not _WORDS.search(sample.head):
         return False
     parsed = [line for line in first if line.parsed]
@@ -167,7 +167,7 @@ def beginning(file: InputFile, size: int) -> bytes:
 
 
 def has_line_end(file: InputFile) -> bool | None:
-    """Whether a file's last line is whole; None of a packed one, for all of it had to be read."""
+    """True if a file's last line is whole; None of a packed one, for all of it had to be read."""
     return None if file.codec or file.members else _taken(chunks_of(file.place, max(0, file.size - 1)), 1) == b"\n"
 
 
@@ -208,7 +208,7 @@ def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
 
 
 def _goes_on(line: Sampled) -> bool:
-    """Whether a line that begins with a time continues another: the time is that of whoever collected the lines."""
+    """True if a line that begins with a time continues another: the time is the collector's."""
     if line.layout != "dated-message" or line.parsed is None or line.parsed.level:
         return False
     rest = line.line.text[layouts.end_of_time(line.line.text) :]

@@ -20,7 +20,7 @@ _DIGIT = re.compile(rb"\d")
 
 
 def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *, continued: bool = False) -> bool:
-    """Whether the first line of a file lacks the beginning of its header, when another line of it has a whole one.
+    """True if the first line of a file lacks the beginning of its header, when another line of it has a whole one.
 
     Such a rest may look like a header of another layout, or like one of another year: `6-11-20 10:15:30`. Where the
     file is known to continue another, all but the end of the header may be missing.
@@ -35,12 +35,12 @@ def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *,
 
 
 def has_form_of(line: bytes, other: bytes) -> bool:
-    """Whether two lines begin alike for as long as a time is, whatever the digits."""
+    """True if two lines begin alike for as long as a time is, whatever the digits."""
     return _DIGIT.sub(b"9", line[:_TIME_BYTES]) == _DIGIT.sub(b"9", other[:_TIME_BYTES])
 
 
 def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
-    """Whether two halves of a line fit together as other lines of the log do; None where the log has neither half.
+    """True if two halves of a line fit together as other lines of the log do; None where the log has neither half.
 
     They do not where one of them stands elsewhere in the log, but never beside such as the other.
     """
@@ -51,7 +51,7 @@ def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
 
 
 def ends_with_logger(text: str, parsed: Parsed) -> bool:
-    """Whether a record ends with its logger in parentheses."""
+    """True if a record ends with its logger in parentheses."""
     return bool(parsed.logger) and text.rstrip().endswith(f"({parsed.logger})")
 
 
@@ -79,7 +79,7 @@ def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecor
 
 
 def _ends_a_line(record: LogRecord) -> bool:
-    """Whether its logger stands in parentheses on the record's first line."""
+    """True if its logger stands in parentheses on the record's first line."""
     return record.logger is not None and f"({record.logger}" in record.text
 
 

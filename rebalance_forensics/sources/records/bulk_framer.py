@@ -8,9 +8,8 @@ from functools import cache
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.lines.blocks import Block
+from rebalance_forensics.sources.lines.blocks import Block, LineStarts
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
-from rebalance_forensics.sources.lines.line_starts import LineStarts
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.line_framer import long_line

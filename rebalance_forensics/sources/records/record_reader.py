@@ -20,14 +20,45 @@ from rebalance_forensics.sources.lines.line_ends import LOOK_BEHIND, after_paddi
 from rebalance_forensics.sources.profiles.peeler import opened, parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.bulk_framer import BulkFramer
-from rebalance_forensics.sources.records.empty_splits import counted_without_hits
 from rebalance_forensics.sources.records.envelope_framer import EnvelopeFramer
 from rebalance_forensics.sources.records.file_ends import FileEnd
-from rebalance_forensics.sources.records.line_framer import Framer, Placed, placed_lines
+from rebalance_forensics.sources.records.line_framer import Framer, Placed, long_line, placed_lines
 from rebalance_forensics.sources.records.record_builder import Batch, Framed, Recorder, in_batches
 from rebalance_forensics.sources.records.seams import Seam
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.sources.times.timestamps import Stamp
+
+_NO_TEXT = b"\x00 \t\r\x0b\x0c"
+
+
+def counted_without_hits(
+    blocks: Iterable[Block], end: int | None, relevant: Callable[[bytes], Sequence[int]], counts: SplitCounts
+) -> bool:
+    """Count the lines that start before `end`; False as soon as a prefilter finds something in them.
+
+    Each line of such a file would be tried in every envelope and layout: 60 us, where a search takes 0.3.
+    """
+    for block in blocks:
+        if end is not None and block.offset >= end:
+            break
+        data = block.data if end is None else _until(block.data, end - block.offset)
+        if relevant(data.replace(b"\x00", b"") if b"\x00" in data else data):
+            return False
+        lines = data.removesuffix(b"\n").split(b"\n")
+        counts.bytes += len(data)
+        counts.lines += len(lines)
+        counts.unparsed += sum(1 for line in lines if line.strip(_NO_TEXT))
+        if block.dropped and len(data) == len(block.data):
+            counts.bytes += block.dropped
+            if block.lost:
+                counts.complain(long_line(counts.lines, len(lines[-1]) + 1 + block.dropped))
+    return True
+
+
+def _until(data: bytes, stop: int) -> bytes:
+    """The lines that start before a place."""
+    return data if stop >= len(data) else data[: data.find(b"\n", stop - 1) + 1 or len(data)]
+
 
 Relevant = Callable[[bytes], Sequence[int]]
 

@@ -234,7 +234,7 @@ def _in_years_near(local_ms: int, near: int) -> list[int]:
 
 
 def _in_year(local_ms: int, year: int) -> int | None:
-    """The same date in another year; None for the 29th of February in most."""
+    """The date in another year; None for the 29th of February in most."""
     moment = datetime.fromtimestamp(local_ms / 1000, UTC)
     try:
         return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000
