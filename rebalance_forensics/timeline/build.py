@@ -110,8 +110,12 @@ def replayed(
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
     classic, epochs = Generations(participants), GroupEpochs(participants)
+    void = former.evicting | former.too_late
+    for event in events:
+        if (event.group is not None or isinstance(event, StreamsParticipants)) and id(event) not in void:
+            classic.apply(event)
     inferred = [
-        *([] if coverage.is_excerpt else departures_by_missed_rebalance(participants, events)),
+        *([] if coverage.is_excerpt else departures_by_missed_rebalance(participants, events, classic.slots)),
         *departures_by_takeover(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
     ]
     absent = deque(sorted(inferred, key=attrgetter("shown_at")))
@@ -124,10 +128,9 @@ def replayed(
             membership.record_stale_eviction(event)
             continue
         membership.apply(event)
-        if event.group is not None or isinstance(event, StreamsParticipants):
-            classic.apply(event, membership.live)
-            if type(event) in OF_EPOCHS:
-                epochs.apply(event, membership.live)
+        classic.note_members(event, membership.live)
+        if event.group is not None and type(event) in OF_EPOCHS:
+            epochs.apply(event, membership.live)
     slots = [s for s in classic.finished() if not epochs.absorbs(s)]
     bumps = epochs.finished()
     rebalances = all_rebalances(classic, slots, bumps, membership.rejoins)

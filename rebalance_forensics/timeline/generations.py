@@ -33,7 +33,7 @@ from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance, numbered
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
-from rebalance_forensics.timeline.membership.recording import Members
+from rebalance_forensics.timeline.membership.members import Members
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
 
@@ -98,20 +98,21 @@ class Generations:
         self.passed_over: list[RebalanceStarted] = []
         """Rebalances whose generation no line shows: the next one that is shown is a later one."""
         self._by_number: dict[int, Slot] = {}
+        self._created_by: dict[int, Slot] = {}
+        """By `id` of the event that shows that a generation was created."""
         self._joining: dict[Participant, int] = {}
         self._failures: list[Event] = []
         self._highest = 0
         self._last_joined: dict[str | None, tuple[Slot, str | None]] = {}
 
-    def apply(self, event: Event, live: Collection[str]) -> None:
-        """Apply one event; `live` are the member ids that are in at this time."""
+    def apply(self, event: Event) -> None:
+        """Apply one event."""
         match event:
             case RebalanceStarted():
                 self._prepared(event)
             case GenerationStabilized():
-                slot = self._slot(event.generation, event)
+                slot = self._created_by[id(event)] = self._slot(event.generation, event)
                 slot.stabilized = slot.stabilized or event
-                slot.live = _latest(live, slot.stabilized.member_count)
                 self._reached(slot)
             case AssignmentReceived():
                 slot = self._slot(event.generation, event)
@@ -129,7 +130,16 @@ class Generations:
             case StreamsParticipants():
                 self._led_by_thread(event)
             case _ if event.speaker.role != "broker":
-                self._apply_client_line(event, live)
+                self._apply_client_line(event)
+
+    def note_members(self, event: Event, live: Collection[str]) -> None:
+        """Note the member ids that are in as an event creates its generation."""
+        slot = self._created_by.get(id(event))
+        if slot is not None:
+            count = (
+                slot.stabilized.member_count if slot.stabilized and isinstance(event, GenerationStabilized) else None
+            )
+            slot.live = _latest(live, count)
 
     def _led_by_thread(self, event: StreamsParticipants) -> None:
         """Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor)."""
@@ -138,7 +148,7 @@ class Generations:
         if slot is not None and thread is not None:
             slot.leader = slot.leader or member
 
-    def _apply_client_line(self, event: Event, live: Collection[str]) -> None:
+    def _apply_client_line(self, event: Event) -> None:
         participant = self.participants.of_speaker(event)
         if participant is None or event.at is None:
             return
@@ -157,7 +167,7 @@ class Generations:
                     # A static member that restarts in time joins the generation that it was in: it began before.
                     slot.join_starts.setdefault(participant, self._joining.pop(participant))
                 if slot.stabilized is None:
-                    slot.live = tuple(live)
+                    self._created_by[id(event)] = slot
                 self._reached(slot)
             case SyncSucceeded():
                 slot = self._slot(event.generation, event)

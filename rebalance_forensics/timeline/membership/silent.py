@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -27,25 +27,23 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
     GenerationStabilized,
     GroupEmptied,
     JoinStarted,
     JoinSucceeded,
-    RebalanceStarted,
 )
 from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Silent, Start
+from rebalance_forensics.timeline.generations import Slot
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
     HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
     PROCESS_START_MS,
     ROUND_TRIP_MS,
     SUCCESSION_MS,
@@ -76,23 +74,32 @@ class InferredDeparture(Struct, frozen=True):
     rule: Silent
 
 
-@dataclass(slots=True, eq=False)
-class _Round:
-    number: int
-    joined: dict[_Client, Event] = field(default_factory=dict)
-    began: int | None = None
-    stabilized: GenerationStabilized | None = None
-    exact: bool = False
-    """True where a line counts or lists the members: whoever is missing then needs no inference."""
+class _Round(NamedTuple):
+    slot: Slot
+    joined: dict[_Client, Event]
+    """The first join of each client."""
 
+    @property
     def last_at(self) -> int:
-        return max((e.at or 0 for e in self.joined.values()), default=0)
+        return max(map(time_of, self.joined.values()))
+
+    @property
+    def began(self) -> int | None:
+        return self.slot.prepared[0].at if self.slot.prepared else None
+
+    @property
+    def names_members(self) -> bool:
+        """True where a line counts or lists the members: whoever is missing then needs no inference."""
+        created = self.slot.stabilized
+        return self.slot.computed is not None or (created is not None and created.member_count is not None)
 
 
 # The join barrier opens only when every member has sent JoinGroup or has been removed. Before 2.4 no client prints the
 # leader's assignment and before 2.1 no coordinator logs who left, so the absence shows only in the list of those that
 # joined.
-def departures_by_missed_rebalance(participants: Participants, events: EventIndex) -> list[InferredDeparture]:
+def departures_by_missed_rebalance(
+    participants: Participants, events: EventIndex, slots: Iterable[Slot]
+) -> list[InferredDeparture]:
     """The departures of members that sent no JoinGroup for a rebalance which all others joined."""
     if not events.has_type(JoinSucceeded):
         return []
@@ -101,57 +108,34 @@ def departures_by_missed_rebalance(participants: Participants, events: EventInde
         participant = participants.of_speaker(event)
         if participant is not None and event.at is not None:
             tries[participant, event.speaker.client_id].append(event.at)
-    rounds = [r for r in _rounds(participants, events) if r.joined]
+    rounds = [_Round(slot, _joined(participants, slot)) for slot in slots if slot.answered]
     found: list[InferredDeparture] = []
     waiting: set[_Client] = set()
     for before, after in pairwise(rounds):
         absent = list(_absent(before, after, tries, waiting))
         out = {(m.participant, m.client_id) for m in absent}
         waiting = (before.joined.keys() | waiting) - after.joined.keys() - out
-        found += absent if not after.exact else []
+        found += absent if not after.names_members else []
     return sorted(found, key=lambda m: (m.shown_at, m.participant.name, m.client_id or ""))
 
 
-def _rounds(participants: Participants, events: EventIndex) -> list[_Round]:
-    rounds: list[_Round] = []
-    prepared: RebalanceStarted | None = None
-    for event in events.of_type(RebalanceStarted, GenerationStabilized, AssignmentComputed, JoinSucceeded):
-        match event:
-            case RebalanceStarted():
-                prepared = prepared or event
-            case GenerationStabilized(generation=n):
-                current = _round(rounds, n, event)
-                current.stabilized = event
-                current.exact = current.exact or event.member_count is not None
-                current.began, prepared = prepared.at if prepared is not None else current.began, None
-            case AssignmentComputed(generation=n) if n is not None:
-                _round(rounds, n, event).exact = True
-            case JoinSucceeded(generation=n):
-                participant = participants.of_speaker(event)
-                if participant is not None and event.at is not None:
-                    _round(rounds, n, event).joined.setdefault((participant, event.speaker.client_id), event)
-    return rounds
-
-
-def _round(rounds: list[_Round], number: int, event: Event) -> _Round:
-    """The round of this generation; a number that comes again after a minute is of a group that was created anew."""
-    for known in reversed(rounds):
-        if known.number == number and (known is rounds[-1] or (event.at or 0) - known.last_at() < ONE_REBALANCE_MS):
-            return known
-        if (event.at or 0) - known.last_at() > ONE_REBALANCE_MS:
-            break
-    rounds.append(_Round(number))
-    return rounds[-1]
+def _joined(participants: Participants, slot: Slot) -> dict[_Client, Event]:
+    joined: dict[_Client, Event] = {}
+    for event in slot.answered:
+        participant = participants.of_speaker(event)
+        if participant is not None:
+            joined.setdefault((participant, event.speaker.client_id), event)
+    return joined
 
 
 def _absent(
     before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
 ) -> Iterator[InferredDeparture]:
     """The clients that sent no JoinGroup; `waiting` had sent one for the generation before and got no answer."""
-    until = after.last_at() + ROUND_TRIP_MS
+    until = after.last_at + ROUND_TRIP_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
-    since, proof = before.last_at(), tuple(after.joined.values())[:2]
+    since, proof = before.last_at, tuple(after.joined.values())[:2]
     for client in (before.joined.keys() | waiting) - after.joined.keys():
         tried = tries.get(client, [])
         if bisect_right(tried, since) >= bisect_right(tried, until):
@@ -159,7 +143,7 @@ def _absent(
 
 
 def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -> int:
-    since, until = before.last_at(), after.last_at()
+    since, until = before.last_at, after.last_at
     tried = [tries.get(client, []) for client in after.joined]
     steps = [times[place] for times in tried if (place := bisect_right(times, since)) < len(times)]
     return min((t for t in steps if t <= until), default=min(e.at or 0 for e in after.joined.values()))
@@ -168,9 +152,10 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 def _why_absent(after: _Round) -> DepartureWhy:
     """The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier."""
     # 0.11 logs expired sessions at INFO, and names the offsets partition in each line.
-    if after.stabilized is None or after.stabilized.speaker.offsets_partition is None:
+    created = after.slot.stabilized
+    if created is None or created.speaker.offsets_partition is None:
         return "vanished"
-    open_ms = (after.stabilized.at or 0) - (after.began if after.began is not None else after.stabilized.at or 0)
+    open_ms = time_of(created) - (after.began if after.began is not None else time_of(created))
     return "rebalance-timeout" if open_ms > AT_ONCE_MS else "left"
 
 
