@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.departures import final_departure
 from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import AssignedTopics, assigned_topics
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
@@ -188,7 +187,7 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     foreign = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
     came = [a for a in first if a.participant in foreign and not a.while_empty]
-    if all(final_departure(timeline, a) for a in stems[home]):
+    if all(timeline.membership.final_departure(a) for a in stems[home]):
         return None
     return Intruders(foreign, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
 

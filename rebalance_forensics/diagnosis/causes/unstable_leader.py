@@ -111,14 +111,9 @@ def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> 
     """True if the coordinator counted as many members in two adjacent generations and named none of them."""
     if before.members or generation.members or generation.generation != before.generation + 1:
         return False
-    counts = timeline.cached(_counts)
+    counts = timeline.membership.sizes
     count = counts.get(generation.generation)
     return count is not None and count == counts.get(before.generation)
-
-
-def _counts(timeline: Timeline) -> dict[int, int]:
-    received = timeline.of(AssignmentReceived)
-    return {e.generation: e.member_count for e in received if e.member_count is not None}
 
 
 def _follow_ups(timeline: Timeline) -> set[int | None]:

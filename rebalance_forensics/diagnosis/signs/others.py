@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from math import inf
 
-from rebalance_forensics.diagnosis.episodes.members.departures import final_departure, one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdown_ms, with_members
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.coordinator import GroupLoaded
@@ -54,14 +54,14 @@ def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
 
 def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
-    ends = [(final_departure(timeline, member), member) for member in timeline.members()]
+    ends = [(timeline.membership.final_departure(member), member) for member in timeline.members()]
     last_seen = [(None if left is None else left.at, member) for left, member in ends]
     return sorted(last_seen, key=lambda end: -inf if end[0] is None else -end[0])
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
     """True if its log continues, or the log of a coordinator that would have logged its loss."""
-    left = final_departure(timeline, other)
+    left = timeline.membership.final_departure(other)
     stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
     if went_at is not None:

@@ -78,10 +78,6 @@ class FileClock(Struct, frozen=True, kw_only=True, gc=False):
         east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
         return EpochMs(at - self.shift_ms - east + (self.zone_ms if zoned else 0))
 
-    def span_on_group_clock(self, first: EpochMs, last: EpochMs) -> tuple[int, int]:
-        """The first and last time of this file on the group's clock."""
-        return self.on_group_clock(first), self.on_group_clock(last)
-
 
 Place = tuple[str, str | None]
 """A file and, in a stream of several hosts, the host."""

@@ -42,6 +42,8 @@ from rebalance_forensics.timeline.identity.participants import (
 )
 
 K = TypeVar("K")
+# The names of a participant that grow as lines are read.
+_NAMES = ("client_ids", "instance_ids", "member_ids", "threads", "hosts", "files", "processes", "endpoints")
 _MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 
 
@@ -67,19 +69,9 @@ class ParticipantDraft:
 
     def finished(self) -> Participant:
         """The participant that this draft became."""
+        names = {name: frozenset(getattr(self, name)) for name in _NAMES}
         return Participant(
-            kind=self.kind,
-            name=self.name,
-            client_ids=frozenset(self.client_ids),
-            instance_ids=frozenset(self.instance_ids),
-            member_ids=frozenset(self.member_ids),
-            threads=frozenset(self.threads),
-            hosts=frozenset(self.hosts),
-            files=frozenset(self.files),
-            processes=frozenset(self.processes),
-            endpoints=frozenset(self.endpoints),
-            has_log=self.has_log,
-            has_namesakes=self.has_namesakes,
+            kind=self.kind, name=self.name, has_log=self.has_log, has_namesakes=self.has_namesakes, **names
         )
 
 

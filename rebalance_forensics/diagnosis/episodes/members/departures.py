@@ -109,15 +109,8 @@ def was_last_member(timeline: Timeline, absence: Absence) -> bool:
     """True if all other members had left for good as well."""
     if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(absence.at, timeline.last):
         return False
-    last = timeline.cached(_last_departure_at)
+    last = timeline.membership.all_left_at
     return last is not None and last <= absence.at + together_ms(timeline)
-
-
-def final_departure(timeline: Timeline, participant: Participant) -> Departure | None:
-    """The participant's last departure, if it did not come back."""
-    went = timeline.departures.of(participant).last(timeline.last)
-    came = timeline.arrivals.of(participant).last(timeline.last)
-    return went if went is not None and (came is None or came.at <= went.at) else None
 
 
 def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
@@ -275,10 +268,13 @@ def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
     came = {a.member for a in run}
     if first is None or first.generation == 1:
         return False
-    counts = timeline.cached(_member_counts)
     arrived = sum(a.at <= (_reached_at(timeline, first) or run[0].at) for a in run)
     unseen = {m.member_id for m in first.members if m.member_id} - came
-    return bool(unseen) or counts.get(first.generation, 0) > arrived or _leader_has_no_log(timeline, first)
+    return (
+        bool(unseen)
+        or timeline.membership.sizes.get(first.generation, 0) > arrived
+        or _leader_has_no_log(timeline, first)
+    )
 
 
 def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
@@ -298,16 +294,6 @@ def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
     if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
         return False
     return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
-
-
-def _member_counts(timeline: Timeline) -> dict[int, int]:
-    """The most members that a generation was created with."""
-    found: dict[int, int] = defaultdict(int)
-    counting: list[GenerationStabilized | JoinSucceeded] = [*timeline.of(GenerationStabilized)]
-    counting += timeline.of(JoinSucceeded)
-    for event in counting:
-        found[event.generation] = max(found[event.generation], event.member_count or 0)
-    return found
 
 
 def _settled(timeline: Timeline) -> TimeIndex[int]:
@@ -459,9 +445,3 @@ def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -
     # A static member that closed stays a member until its session expires, which may be after the logs end.
     stop = timeline.stops.of(participant).last(last)
     return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
-
-
-def _last_departure_at(timeline: Timeline) -> int | None:
-    """When the last member left for good; None while a member remains."""
-    departures = [final_departure(timeline, participant) for participant in timeline.members()]
-    return max((went.at for went in departures if went is not None), default=0) if all(departures) else None
