@@ -46,3 +46,24 @@ def test_a_followup_of_a_rebalance_that_nothing_explains_does_not_make_the_start
     story.client("c-1", "01:02:00.600", f"Request joining group due to: {why}")
     story.rebalanced("01:02:00.601", "", ["c-1", "c-2"])
     assert story.the_incident().generations == (2, 3)
+
+
+def superseded(generations: int) -> Story:
+    """c-1 joins one generation after another; before each SyncGroup is answered the group rebalances again."""
+    story = Story(seen="clients")
+    member = story.id_of("c-1")
+    for n in range(generations):
+        held = f"Generation{{generationId={70 + n}, memberId='{member}', protocol='range'}}"
+        second = f"01:30:{n:02d}"
+        story.client("c-1", f"{second}.000", "(Re-)joining group")
+        story.client("c-1", f"{second}.100", f"Successfully joined group with generation {held}")
+        failed = "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
+        story.client("c-1", f"{second}.200", f"{failed} {held}")
+    return story
+
+
+def test_generations_that_never_get_an_assignment_are_a_warning_even_where_no_reason_is_logged() -> None:
+    incident = superseded(8).the_incident()
+    assert incident.severity == "warning"
+    assert "8 generations in a row ended before their assignment reached every member" in incident.summary
+    assert {i.severity for i in superseded(2).incidents()} <= {"info"}

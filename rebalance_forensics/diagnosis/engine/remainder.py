@@ -55,6 +55,9 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
 
 UNEXPLAINED = "unexplained"
+ENDLESS = 3
+"""So many generations in a row without an assignment are no group that forms: members that start one after another
+replace one or two (group.initial.rebalance.delay.ms gathers the others)."""
 
 
 def left_over(
@@ -205,6 +208,9 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
 def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severity, str]:
     """What it did to the group: a rebalance that stopped work for long, or never ended, is a fault."""
     last = rebalances[-1]
+    replaced = _replaced_in_a_row(timeline, last.generation)
+    if replaced >= ENDLESS:
+        return "warning", f" {replaced} generations in a row ended before their assignment reached every member."
     if last.stabilized_at is None and last.completed_at is None:
         logs = [log.end for log in timeline.coverage.brokers if log.begin <= last.started_at]
         later = any(r.started_at > last.started_at for r in timeline.rebalances)
@@ -216,6 +222,26 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
     if longest > REQUEST_TIMEOUT_MS:
         return "warning", f" It took {seconds(longest)}."
     return "info", ""
+
+
+def _replaced_in_a_row(timeline: Timeline, generation: int | None) -> int:
+    """The number of generations, this among them, that each gave way to the next before a SyncGroup was answered."""
+    replaced = timeline.cached(_replaced_generations)
+    if generation is None or replaced.isdisjoint((generation - 1, generation)):
+        return 0
+    # The last of them may be the first whose assignment arrives.
+    last = generation if generation in replaced else generation - 1
+    first = last
+    while first - 1 in replaced:
+        first -= 1
+    while last + 1 in replaced:
+        last += 1
+    return last - first + 1
+
+
+def _replaced_generations(timeline: Timeline) -> frozenset[int]:
+    failed = (e for e in timeline.of(SyncFailed) if e.error == "REBALANCE_IN_PROGRESS")
+    return frozenset(e.generation for e in failed if e.generation is not None)
 
 
 def _kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
