@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+import rebalance_forensics as rf
 from rebalance_forensics.events.rebalances import AssignmentComputed
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
@@ -101,3 +104,12 @@ def test_a_pause_that_the_log_of_the_member_shows_does_not_make_its_death_soon_a
     story.broker("01:13:20.000", story.words.failed(died))
     story.rebalanced("01:13:20.001", f"removing member {died} on heartbeat expiration", ["c-1", "c-2"])
     assert story.goes_on("01:13:35.000").causes() == ["process-pause", "process-crash"]
+
+
+def test_a_refusal_alone_does_not_say_that_the_session_expired(tmp_path: Path) -> None:
+    refused = "Consumer error: kafka server: The provided member is not known in the current generation."
+    (tmp_path / "app.log").write_text(f"2018/08/16 14:29:50 {refused}\n2018/08/16 14:29:53 {refused}\n")
+    (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
+    assert incident.root_causes[0].narrative.startswith(
+        "app.log was no longer a member (UNKNOWN_MEMBER_ID), as after session.timeout.ms without a heartbeat"
+    )

@@ -8,15 +8,26 @@ from rebalance_forensics.diagnosis.wording.timeouts import session_limit, sessio
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
 from rebalance_forensics.timeline.timeouts import known_session_ms
 
 
 def silenced(timeline: Timeline, absence: Absence) -> str:
-    """True if the coordinator evicted it; a client without answers may only have counted a session by itself."""
+    """How its session ended, as far as lines show it: by the coordinator's log, by a refusal, or by its own count."""
     limit = session_limit(timeline, absence.participant)
     if expired_by_own_count(absence):
         return f"heard nothing from its coordinator for {limit} and took its session for expired"
+    if refusal := _refused_only(absence):
+        return f"was no longer a member ({refusal}), as after {limit} without a heartbeat"
     return f"was evicted after {limit} without a heartbeat"
+
+
+def _refused_only(absence: Absence) -> str | None:
+    """The error by which a client learned that it was out, where no line of the coordinator shows when or why."""
+    if any(e.speaker.role == "broker" for e in absence.departure_lines):
+        return None
+    errors = (getattr(e, "error", None) for e in absence.departure_lines)
+    return next((error for error in errors if error in EXPELLED), None)
 
 
 def expired_by_own_count(absence: Absence) -> bool:
