@@ -20,12 +20,7 @@ from rebalance_forensics.catalog.filling import Filling
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefilter import Prefilter
-from rebalance_forensics.catalog.prefixes import (
-    Peeled,
-    peel,
-    peel_cut,
-    without_unknown,
-)
+from rebalance_forensics.catalog.prefixes import Peeled, peel, peel_cut, without_unknown
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 
 

@@ -62,11 +62,7 @@ def options_of(
     lanes: bool = False,
 ) -> AnalyzeOptions:
     """What the command line asks for, checked; only pages and exports draw `lanes`."""
-    from rebalance_forensics.pipeline.options import (  # noqa: PLC0415
-        AnalyzeOptions,
-        parse_instant,
-        zone_rules,
-    )
+    from rebalance_forensics.pipeline.options import AnalyzeOptions, parse_instant, zone_rules  # noqa: PLC0415
     from rebalance_forensics.sources.files.budgets import Limits  # noqa: PLC0415
 
     return AnalyzeOptions(

@@ -10,12 +10,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Draft, merged
-from rebalance_forensics.diagnosis.engine.incidents import (
-    IncidentAndUnread,
-    ended_at,
-    incident_of,
-    with_unique_ids,
-)
+from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared

@@ -20,8 +20,7 @@ from rebalance_forensics.job.lake.layout import Partition, partition_of
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.inputs.stores import Store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.schema_document import column_types, ddl
-from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, PUBLIC, Table
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, PUBLIC, Table, column_types, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,13 +11,7 @@ import pyarrow.parquet as pq
 from rebalance_forensics.pipeline.event_files import COLUMNS, event_table
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.tables.columns import Cells
-from rebalance_forensics.pipeline.tables.rows import (
-    finding_rows,
-    generation_row,
-    incident_row,
-    pause_row,
-    unread_row,
-)
+from rebalance_forensics.pipeline.tables.rows import finding_rows, generation_row, incident_row, pause_row, unread_row
 from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, UNREAD, Table
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import OutputError, replacing

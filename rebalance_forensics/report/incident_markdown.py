@@ -11,11 +11,7 @@ from rebalance_forensics.report.differential import chance, exclusions, likeliho
 from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_out, steps_of
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
-from rebalance_forensics.report.wording import (
-    group_of,
-    place,
-    step,
-)
+from rebalance_forensics.report.wording import group_of, place, step
 from rebalance_forensics.timeline.evidence import without_middle
 from rebalance_forensics.timeline.model import Evidence
 

@@ -38,13 +38,7 @@ from rebalance_forensics.timeline.identity.participants import (
     place_name,
 )
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    NEXT_HEARTBEAT_MS,
-    ROUND_TRIP_MS,
-    SESSION_MS,
-    SUCCESSION_MS,
-)
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, SESSION_MS, SUCCESSION_MS
 
 _START_KINDS = {
     "consumer": ("ConsumerConfig",),

@@ -29,12 +29,7 @@ from rebalance_forensics.events.membership import (
 from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
 from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentFailed, RebalanceStarted
-from rebalance_forensics.events.streams import (
-    StreamsStateChanged,
-    StreamThreadStateChanged,
-    ThreadFailed,
-    ThreadFenced,
-)
+from rebalance_forensics.events.streams import StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import (

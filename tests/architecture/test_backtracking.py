@@ -51,7 +51,7 @@ HARMLESS = {
         ),
         "takes the first `groupId=` or `transactionalId=` for good: an atomic group, a place that it may not pass",
     ),
-    "sources.files.own_outputs._BEGINNINGS": "is asked of a file's first bytes",
+    "sources.files.contents._BEGINNINGS": "is asked of a file's first bytes",
 }
 
 

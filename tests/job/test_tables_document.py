@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.job.alerts import state_of
 from rebalance_forensics.pipeline.tables.rows import incident_row
-from rebalance_forensics.pipeline.tables.schema_document import described
-from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, plain
+from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, described, plain
 from tests.conftest import ROOT
 from tests.job.conftest import TABLES
 from tests.report.weighed import a_weighed_crash, an_open_case

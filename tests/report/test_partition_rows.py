@@ -6,7 +6,7 @@ from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.shapes import Picture, Row, legend
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.partition_names import in_ranges
+from rebalance_forensics.report.wording import in_ranges
 from tests.report.building import at, crash_report
 from tests.report.owned import many_partitions, owned_report
 

@@ -7,15 +7,7 @@ from collections.abc import Iterator
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.seen import coordinator, coordinator_place, just_before, logged, own_place, seen
-from rebalance_forensics.diagnosis.sign import (
-    STRONG,
-    Answer,
-    Need,
-    Subject,
-    Unobservable,
-    sign,
-    speaks_against,
-)
+from rebalance_forensics.diagnosis.sign import STRONG, Answer, Need, Subject, Unobservable, sign, speaks_against
 from rebalance_forensics.events.coordinator import CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline

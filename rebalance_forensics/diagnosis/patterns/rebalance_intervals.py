@@ -24,11 +24,7 @@ from rebalance_forensics.timeline.timeouts import (
     SESSION,
     possible_ms,
 )
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ROUND_TRIP_MS,
-)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
 """The timers that set the time between two rebalances."""

@@ -17,12 +17,7 @@ from rebalance_forensics.events.coordinator import (
     NodeDisconnected,
 )
 from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import (
-    HeartbeatFailed,
-    JoinReported,
-    JoinSucceeded,
-    SyncSucceeded,
-)
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinReported, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -35,11 +30,7 @@ from rebalance_forensics.timeline.timeouts import (
     session_timeout_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 """Requests that a coordinator answers at once."""

@@ -6,14 +6,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, own_log
-from rebalance_forensics.diagnosis.sign import (
-    Absent,
-    Answer,
-    Present,
-    Subject,
-    Unobservable,
-    sign,
-)
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS

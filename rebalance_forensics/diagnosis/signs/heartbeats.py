@@ -26,12 +26,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.rebalances import (
-    HeartbeatFailed,
-    JoinFailed,
-    JoinSucceeded,
-    SyncSucceeded,
-)
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.clients import (
     closes_without_leave_group,
     heartbeats_from_poll,
@@ -46,12 +41,7 @@ from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_ba
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, lacks_member_id, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-)
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 # Answers to the heartbeat of one that is a member no more, or not of this generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")

@@ -16,13 +16,7 @@ from rebalance_forensics.job.lake.damage import undamaged
 from rebalance_forensics.job.lake.journal import FILES, Journal
 from rebalance_forensics.job.lake.layout import Partition, partition_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.tables.schemas import (
-    EVENTS,
-    INPUTS,
-    MADE_OF_EVENTS,
-    PENDING,
-    Table,
-)
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, MADE_OF_EVENTS, PENDING, Table
 
 STOCK = "_stock"
 _WATCHED = (EVENTS, PENDING, *MADE_OF_EVENTS, INPUTS)

@@ -24,10 +24,10 @@ from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.shapes import legend
 from rebalance_forensics.report.html.strokes import strokes
-from rebalance_forensics.report.input_totals import totals_of_inputs
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
+from rebalance_forensics.report.wording import totals_of_inputs
 
 LONGEST_WHOLE = 30
 SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")

@@ -12,9 +12,8 @@ from rebalance_forensics.report.html.budget import Budget
 from rebalance_forensics.report.html.incident_links import Links
 from rebalance_forensics.report.html.prepared_history import ReadyHistory
 from rebalance_forensics.report.html.shapes import REASONS, Bar, Window
-from rebalance_forensics.report.partition_names import in_ranges, natural
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.wording import count
+from rebalance_forensics.report.wording import count, in_ranges, natural
 from rebalance_forensics.timeline.model import ReadSpan, UnreadSpan
 
 NAME_CHARACTERS = 80

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from rebalance_forensics.report.input_totals import totals_of_inputs
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.terminal.rich_blocks import columns, indented, labelled, printed, text_block
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import count, thousands
+from rebalance_forensics.report.wording import count, thousands, totals_of_inputs
 
 WIDE = 110
 AT_LEAST = ">="

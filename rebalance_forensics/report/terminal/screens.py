@@ -13,10 +13,9 @@ from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
-from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, verdict
+from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, legend, signs_of, verdict
 from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_brief, pattern_in_full
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, text_block
-from rebalance_forensics.report.terminal.signs import legend, signs_of
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
 from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands

@@ -10,11 +10,10 @@ from rich.console import RenderableType
 
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.partition_names import in_ranges, topic_of
 from rebalance_forensics.report.rebalance_patterns import numbered
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, text_block
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.wording import group_of
+from rebalance_forensics.report.wording import group_of, in_ranges, topic_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity, ReadSpan
 
 COORDINATED_SHOWN = 20

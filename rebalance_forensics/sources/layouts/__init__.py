@@ -15,13 +15,7 @@ from typing import Any, cast
 from msgspec import convert
 
 from rebalance_forensics.sources.layouts.base import FALLBACK, Layout, Parsed
-from rebalance_forensics.sources.layouts.definitions import (
-    Definition,
-    Expression,
-    beginnings,
-    definitions_in,
-    in_code,
-)
+from rebalance_forensics.sources.layouts.definitions import Definition, Expression, beginnings, definitions_in, in_code
 from rebalance_forensics.sources.layouts.header_remainder import (
     begins_as_kafka_does,
     out_of_angle_brackets,

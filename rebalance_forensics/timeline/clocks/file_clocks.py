@@ -28,11 +28,7 @@ from rebalance_forensics.timeline.clocks.shared_facts import (
     facts_of,
     facts_of_a_member,
 )
-from rebalance_forensics.timeline.windows import (
-    LARGEST_SKEW_MS,
-    ONE_REBALANCE_MS,
-    TICK_MS,
-)
+from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
 E = TypeVar("E", bound=Event)

@@ -26,12 +26,7 @@ from rebalance_forensics.timeline.facts import (
     amend,
 )
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
-from rebalance_forensics.timeline.identity.participants import (
-    Participant,
-    Participants,
-    is_placeholder,
-    placeholder_id,
-)
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
 from rebalance_forensics.timeline.membership.lost_membership import (
     is_rebalance_notice,
     lacks_member_id,

@@ -53,12 +53,7 @@ from rebalance_forensics.timeline.clients import is_error_before_reset
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn, amend
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import (
-    Participant,
-    Participants,
-    is_placeholder,
-    placeholder_id,
-)
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
 from rebalance_forensics.timeline.membership.lost_membership import session_is_over, was_expelled
 from rebalance_forensics.timeline.membership.recording import MembershipRecorder
 from rebalance_forensics.timeline.membership.silent import LEAVE_GROUP_STATIC_EPOCH, InferredDeparture

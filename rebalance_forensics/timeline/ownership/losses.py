@@ -17,12 +17,7 @@ from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.ledger import Loss, Owner
-from rebalance_forensics.timeline.timeouts import (
-    heartbeat_interval_ms,
-    is_implausible,
-    shown_poll_ms,
-    shown_session_ms,
-)
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})

@@ -19,12 +19,7 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
 from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentFailed,
-    AssignmentNotStored,
-    SyncFailed,
-)
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentFailed, AssignmentNotStored, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline

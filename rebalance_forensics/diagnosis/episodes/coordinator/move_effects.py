@@ -16,12 +16,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_poll_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import (
-    ONE_REBALANCE_MS,
-    PROCESS_START_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-)
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:

@@ -29,12 +29,7 @@ from rebalance_forensics.timeline.timeouts import (
     heartbeat_interval_ms,
     setting_ms,
 )
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    ROUND_TRIP_MS,
-    TICK_MS,
-)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS, TICK_MS
 
 _MAX_JOINS = 6
 

@@ -14,13 +14,7 @@ from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    METADATA_AGE_MS,
-    ONE_REBALANCE_MS,
-    ROUND_TRIP_MS,
-    TICK_MS,
-)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, METADATA_AGE_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS, TICK_MS
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
