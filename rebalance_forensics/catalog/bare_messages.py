@@ -11,7 +11,7 @@ from rebalance_forensics.records import LEFT_OUT
 
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
-_QUOTED = "> \t`\"'"
+_QUOTED = "> \t`\"'*-\u2022"
 """What a person puts before a line to show that it is one."""
 _OWN_WORDS = 24
 """Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
@@ -23,7 +23,7 @@ _SERVICE = r"[\w.-]{1,80}\s{1,40}\|"
 _THROWN = re.compile(
     rf"""[>\s]{{0,20}}(?:{_SERVICE}\s{{0,4}})?(?:(?:Caused by|Suppressed|Exception in thread "[^"\n]{{1,200}}"):?\s)?"""
 )
-_BEGINS = re.compile(rf"""(?:[:|>)\]}}"'`;,\u00bb\u2502\t-]|{_LEVEL})\s{{0,40}}(?=[\w(\[])""")
+_BEGINS = re.compile(rf"""(?:[:|>)\]}}"'`*;,\u00bb\u2022\u2502\t-]|{_LEVEL})\s{{0,40}}(?=[\w(\[])""")
 _BEHIND_ITS_THREAD = re.compile(rf"{_LEVEL}\s{{1,40}}[\w.#@-]{{1,60}}\s{{1,8}}(?=[A-Z(\[])")
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
 _CUT_LOGGER = re.compile(r"\s\([a-z]{0,12}(?:\.[\w$]{0,80}){0,20}\Z")
@@ -123,6 +123,9 @@ def _ends(text: str) -> Iterator[str]:
     if bare != text:
         yield bare
     if (closed := bare.rstrip(_CLOSING)) != bare:
+        # A quote may be the message's own, behind it a mark of Markdown.
+        if (unmarked := bare.rstrip("`*_ ")) not in (bare, closed):
+            yield unmarked
         yield closed
         if (inner := _LOGGER.sub("", closed)) != closed:
             yield inner

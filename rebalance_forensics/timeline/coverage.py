@@ -95,7 +95,7 @@ _NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 
 
 def is_excerpt(parts: Sequence[LogSpan]) -> bool:
-    """True for a log whose lines a person picked: a paste, or few lines by both a coordinator and its members.
+    """True for a log whose lines a person picked: a paste, few lines without times, or few by both sides.
 
     Coordinator and members do not write to one file. A client's own log that is about its group alone is whole, unless
     its lines are marked as pasted ones are. So are hundreds of lines in a fence of which many are about no group, and a
@@ -115,7 +115,9 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     of_both_sides = min(brokers, about_groups - brokers) >= records * _OF_EACH_SIDE
     if "collected" in ways:
         return of_both_sides and about_groups == records
-    return "marked" in ways or of_both_sides
+    # Loggers print times; a person who copies messages drops them, and with them what shows that the log is whole.
+    timeless = all(part.opening is None and part.closing is None for part in parts)
+    return "marked" in ways or of_both_sides or timeless
 
 
 def _is_short(parts: Sequence[LogSpan]) -> bool:

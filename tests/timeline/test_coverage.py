@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
@@ -35,3 +37,9 @@ def test_a_log_that_several_consumers_share_lasts_though_none_of_them_says_more(
     timeline = build("default", story.group, story.events, UngroupedEvents([], logs_read([whole])))
     assert timeline.coverage.end == hour
     assert [timeline.coverage.ends(member) for member in timeline.members()] == [ms("01:00:00.000")] * 2
+
+
+def test_lines_without_any_time_are_an_excerpt_however_they_came_into_the_file() -> None:
+    lines = LogSpan(path="app.log", host=None, opening=None, closing=None, lines="plain", records=5, about_groups=5)
+    assert logs_read([lines])["app.log", None].excerpt
+    assert not logs_read([replace(lines, opening=EpochMs(0), closing=EpochMs(9))])["app.log", None].excerpt

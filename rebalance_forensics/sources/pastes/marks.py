@@ -30,7 +30,10 @@ _MARKS = tuple(
         r"[ \t]{0,8}[\u2502\u2503|\u2551](?:[ ](?P<text>.*)|(?P<empty>)\Z)",
         r"[ \t]{0,8}(?:[*\u2022\u25e6\u25aa\u00b7+-]|\d{1,3}[.)]|[a-z]\))[ \t]{1,4}(?P<text>\S.*)",
         r"[ \t]{0,8}(?:/\*{1,2}|\*(?=\s|\Z)|//+|#+|--(?=\s)|;+)[ \t]?(?P<text>.*)",
-        r"\A`(?P<text>.+)`",
+        # Inline code that begins with the first line may end with the last.
+        r"\A`(?P<text>.+?)`?\Z",
+        # Emphasis, or a bullet that lost its blank.
+        r"\A\*{1,3}(?P<text>[^*\s].*?)\*{0,3}\Z",
         r"[\"'](?P<text>[^\"']+)[\"'],?",
         r"(?: |[ \t]{2,40})(?P<text>\S.*)",
     )
@@ -48,7 +51,7 @@ def has_fence(lines: Sequence[str]) -> bool:
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
     """The lines without the marks around them; marks may be nested, so they are removed until nothing changes."""
-    found = [piece.reading("" if _BORDER.match(piece.text) else _unfenced(piece.text)) for piece in pieces]
+    found = [piece.reading("" if _BORDER.match(piece.text) else _unfenced(piece.text)) for piece in _dedented(pieces)]
     for _ in range(_DEEPEST):
         before = found
         found = _without_numbers(found)
@@ -59,6 +62,16 @@ def stripped(pieces: Sequence[Piece]) -> list[Piece]:
         if found == before:
             break
     return found
+
+
+def _dedented(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The lines without the indentation that all of them have, as those of Markdown's indented code."""
+    # Between tabs stand the cells of a table, of which the first may be empty.
+    if any("\t" in piece.text.lstrip(" \t") for piece in pieces):
+        return pieces
+    indents = [len(piece.text) - len(piece.text.lstrip(" \t")) for piece in pieces if piece.text.strip()]
+    least = min(indents, default=0)
+    return [piece.reading(piece.text[least:]) for piece in pieces] if least else pieces
 
 
 def _unfenced(text: str) -> str:

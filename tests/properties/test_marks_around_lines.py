@@ -1,0 +1,68 @@
+"""What people put around lines changes nothing of what a client logged in them, whichever client it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze_with_events
+
+PATTERNS = Path(__file__).parents[2] / "patterns"
+CLIENTS = ("connect", "consumer", "erlang", "go", "librdkafka", "node", "php", "python", "ruby", "schema_registry")
+Mark = Callable[[Sequence[str]], str]
+
+
+def each(before: str, behind: str = "") -> Mark:
+    return lambda lines: "".join(f"{before}{line}{behind}\n" for line in lines)
+
+
+MARKS: dict[str, Mark] = {
+    "a fence": lambda lines: "See:\n\n```\n" + each("")(lines) + "```\n",
+    "a fence without lines of its own": lambda lines: "```" + "\n".join(lines) + "```\n",
+    "inline code": each("`", "`"),
+    "bullets": each("* "),
+    "bullets without a blank": each("*"),
+    "dashes": each("- "),
+    "bold": each("**", "**"),
+    "emphasis": each("*", "*"),
+    "a quote": each("> "),
+    "a quote without a blank": each(">"),
+    "a tab": each("\t"),
+    "a blank": each(" "),
+    "indented code": each("    "),
+    "blanks behind": each("", "  "),
+}
+
+
+def samples_of(client: str) -> list[str]:
+    """Messages of a client; what ends with a back-tick of its own may lose it to a mark."""
+    found = [
+        sample["message"]
+        for path in sorted((PATTERNS / client).glob("*.yaml"))
+        for sample in yaml.safe_load(path.read_text(encoding="utf-8"))["samples"]
+    ]
+    return [message for message in found if "\n" not in message and not message.endswith(("`", "*"))][:30]
+
+
+def read(text: str, directory: Path) -> Counter[str]:
+    path = directory / "paste.txt"
+    path.write_text(text, encoding="utf-8")
+    rows = analyze_with_events([str(path)], AnalyzeOptions(engine="local"), keep_events=True).events.to_pylist()
+    return Counter(row["pattern"] for row in rows)
+
+
+@pytest.mark.parametrize("dated", [True, False], ids=["with a header", "bare"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_is_read_the_same_behind_any_mark(client: str, dated: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    lines = samples_of(client)
+    if dated:
+        lines = [f"2026-11-20 10:15:{second:02},123 INFO kafka: {line}" for second, line in enumerate(lines)]
+    plain = read(each("")(lines), tmp_path)
+    assert plain
+    lost = {name: plain - read(mark(lines), tmp_path) for name, mark in MARKS.items()}
+    assert {name: missing for name, missing in lost.items() if missing} == {}
