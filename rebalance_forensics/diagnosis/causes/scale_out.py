@@ -19,11 +19,12 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_grou
 from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied, JoinReported
+from rebalance_forensics.events.rebalances import AssignmentComputed, GroupEmptied, JoinReported
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.membership.table import Count
 from rebalance_forensics.timeline.timeouts import patience_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -135,10 +136,10 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
 
 def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """The coordinator counts the arrivals on top of the members of the generation before them."""
-    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count is not None]
-    before = [e.member_count or 0 for e in counts if time_of(e) <= arrivals[0].at]
-    after = [e.member_count or 0 for e in counts if time_of(e) >= arrivals[-1].at]
-    return bool(before and after) and after[0] - before[-1] >= len({a.participant for a in arrivals})
+    counts = timeline.membership.counts
+    before, after = counts.last(arrivals[0].at), counts.first(arrivals[-1].at)
+    grown = after.members - before.members if before is not None and after is not None else 0
+    return grown >= len({a.participant for a in arrivals})
 
 
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
@@ -214,39 +215,37 @@ def counted_growths(timeline: Timeline) -> list[Growth]:
 
 
 def _counted_growths(timeline: Timeline) -> list[Growth]:
-    counts = [e for e in timeline.of(GenerationStabilized) if e.member_count and e.at is not None]
-    steps: list[tuple[GenerationStabilized, GenerationStabilized]] = []
+    counts = [count for count in timeline.membership.counts if count.members]
+    steps: list[tuple[Count, Count]] = []
     most = 0
     for before, after in pairwise(counts):
-        most = max(most, before.member_count or 0)
-        if (after.member_count or 0) > most and _is_unnamed(timeline, before, after):
+        most = max(most, before.members)
+        if after.members > most and _is_unnamed(timeline, before, after):
             steps.append((before, after))
-    since = counts[0].generation if counts else None
-    return [_growth(timeline, run, since) for run in runs(steps, lambda s: time_of(s[1]), ONE_SCALING_MS)]
+    since = counts[0].line.generation if counts else None
+    return [_growth(timeline, run, since) for run in runs(steps, lambda s: s[1].at, ONE_SCALING_MS)]
 
 
-def _is_unnamed(timeline: Timeline, before: GenerationStabilized, after: GenerationStabilized) -> bool:
+def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
     """True if no member is known to have joined or left, and the group was not just forming."""
-    begin, end = time_of(before), time_of(after)
-    still_forms = before.generation == 1 and end - begin <= PROCESS_START_MS
+    begin, end = before.at, after.at
+    still_forms = before.line.generation == 1 and end - begin <= PROCESS_START_MS
     if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
         return False
     moves = timeline.arrivals, timeline.departures
     return not any(facts.any_between(begin + 1, end + ROUND_TRIP_MS) for facts in moves)
 
 
-def _growth(
-    timeline: Timeline, steps: list[tuple[GenerationStabilized, GenerationStabilized]], since: int | None
-) -> Growth:
-    reached = {after.generation: time_of(after) for _, after in steps}
-    begin, end = time_of(steps[0][0]), time_of(steps[-1][1])
+def _growth(timeline: Timeline, steps: list[tuple[Count, Count]], since: int | None) -> Growth:
+    reached = {after.line.generation: after.at for _, after in steps}
+    (before, _), (_, after) = steps[0], steps[-1]
     return Growth(
-        before=steps[0][0].member_count or 0,
-        after=steps[-1][1].member_count or 0,
+        before=before.members,
+        after=after.members,
         since_the_first=since == 1,
         lines=(
-            *dict.fromkeys(e for step in reversed(steps) for e in reversed(step)),
-            *timeline.of(SettingsReported).between(begin, end),
+            *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
+            *timeline.of(SettingsReported).between(before.at, after.at),
         ),
         rebalances=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
     )

@@ -20,7 +20,6 @@ from rebalance_forensics.diagnosis.episodes.members.absences import (
     absences,
     distinct_events,
     is_missing,
-    members_counted,
 )
 from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_by_commits_alone
@@ -443,7 +442,7 @@ def _another_process(timeline: Timeline, absence: Absence) -> bool:
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
-    everybody = max(len(timeline.members()), members_counted(timeline, group[0].at))
+    everybody = max(len(timeline.members()), timeline.membership.counted_before(group[0].at))
     if len(participants) >= _ENOUGH_FOR_WALK:
         everybody -= len(_died_meanwhile(timeline, group) - participants)
     walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody

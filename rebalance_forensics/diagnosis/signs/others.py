@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdo
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.rebalances import GenerationStabilized, GroupEmptied
+from rebalance_forensics.events.rebalances import GroupEmptied
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -101,10 +101,9 @@ def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
         return Unobservable()
     first = min(min(a.at, a.stop.at if a.stop is not None else a.at) for a in subject.absences)
     last = max(a.at for a in subject.absences)
-    counts = timeline.of(GenerationStabilized)
-    before = counts.last(first - 1)
-    after = [e for e in counts.between(last, last + patience_ms(timeline)) if e.member_count is not None]
-    if before is None or not before.member_count or not after:
+    counts = timeline.membership.counts
+    before, after = counts.last(first - 1), counts.between(last, last + patience_ms(timeline))
+    if before is None or not before.members or not after:
         return Unobservable()
-    most = max(after, key=lambda e: e.member_count or 0)
-    return Present((most,)) if (most.member_count or 0) >= before.member_count else Absent(lines=(most,))
+    most = max(after, key=lambda count: count.members)
+    return Present((most.line,)) if most.members >= before.members else Absent(lines=(most.line,))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import accumulate
 from operator import attrgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, JoinSucceeded
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -17,6 +19,14 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 T = TypeVar("T", bound=Transition)
 _Client = tuple[Participant, str | None]
 """A participant or, where it is a Streams instance, one of its threads: each is a member."""
+
+
+class Count(NamedTuple):
+    """A coordinator's count of the members of a new generation, and its line."""
+
+    at: int
+    members: int
+    line: GenerationStabilized
 
 
 class MembershipTable:
@@ -55,14 +65,26 @@ class MembershipTable:
         """
         return any(_is_in(moves, at) for moves in self._by_client.get(participant, ()))
 
+    def members_at(self, at: int, within_ms: int = 0) -> list[Participant]:
+        """The participants that are in at a time, and `within_ms` before and after it."""
+        times = {at - within_ms, at + within_ms}
+        return [member for member in self.members if all(self.is_in(member, time) for time in times)]
+
     def size_at(self, at: int) -> int:
-        """The number of participants that are in at a time, as far as the logs show them."""
-        return sum(self.is_in(participant, at) for participant in self.members)
+        """The number of participants that are in at a time, or that the last generation counted, if those are more."""
+        times, sizes = self._sizes_over_time
+        return max(sizes[bisect_right(times, at)], self.counted_before(at + 1))
+
+    def counted_before(self, at: int) -> int:
+        """The size of the last generation before, by the coordinator's count; 0 where unknown."""
+        # A coordinator counts threads, not instances, of a Streams application.
+        last = self.counts.last(at) if self.participants.kind == "consumer" else None
+        return last.members if last is not None else 0
 
     def is_unknown_at(self, at: int) -> bool:
         """True where no line up to that time, and no later departure, shows a member: all may have joined unseen."""
         first = self.transitions.first(0)
-        return first is None or (first.at > at and all(m.before == "out" for m in self._first_moves))
+        return first is None or (first.at > at and all(move.before == "out" for move in self._first_moves))
 
     def final_departure(self, participant: Participant) -> Departure | None:
         """The participant's last departure, if it did not come back."""
@@ -87,10 +109,27 @@ class MembershipTable:
         return sizes
 
     @cached_property
-    def counts(self) -> TimeIndex[GenerationStabilized]:
-        """The coordinator's lines that count the members of a new generation."""
+    def counts(self) -> TimeIndex[Count]:
+        """The members of each new generation as its coordinator counted them; from 2.4 on it prints their number."""
         created = self._lines.of_type(GenerationStabilized)
-        return TimeIndex((e for e in created if e.member_count is not None), time_of, ordered=True)
+        counted = (Count(time_of(e), e.member_count, e) for e in created if e.member_count is not None)
+        return TimeIndex(counted, ordered=True)
+
+    @cached_property
+    def _sizes_over_time(self) -> tuple[list[int], list[int]]:
+        """The times at which members came and left, and the number of members before the first and after each."""
+        # Computed once: a storm of restarts asks for the size of the group again and again.
+        steps: dict[int, int] = defaultdict(int)
+        size = 0
+        for member in self.members:
+            was_in = any(moves[0].before != "out" for moves in self._by_client.get(member, ()))
+            size += was_in
+            for at in sorted({move.at for moves in self._by_client.get(member, ()) for move in moves}):
+                is_in = self.is_in(member, at)
+                steps[at] += is_in - was_in
+                was_in = is_in
+        times = sorted(steps)
+        return times, [*accumulate((steps[at] for at in times), initial=size)]
 
     @cached_property
     def _by_client(self) -> dict[Participant, list[TimeIndex[Transition]]]:

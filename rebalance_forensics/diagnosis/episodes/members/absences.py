@@ -16,7 +16,6 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import ConsumerClosed
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
-    GenerationStabilized,
     JoinSucceeded,
     RebalanceStarted,
     SyncSucceeded,
@@ -268,15 +267,6 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
         return False
     latest = timeline.coverage.end - session_timeout_ms(timeline)
     return any(absence.back_at is None and absence.start is None and absence.at <= latest for absence in absences)
-
-
-def members_counted(timeline: Timeline, before: int) -> int:
-    """The size of the last generation before, by the coordinator's count; 0 where unknown.
-
-    A coordinator counts threads, not instances, of a Streams application: 0 for those.
-    """
-    last = timeline.of(GenerationStabilized).last(before) if timeline.kind == "consumer" else None
-    return (last.member_count or 0) if last is not None else 0
 
 
 def formed_at(timeline: Timeline) -> int:

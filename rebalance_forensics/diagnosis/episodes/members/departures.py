@@ -290,10 +290,10 @@ def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
 
 def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
     """True if the coordinator counted more members than have left since."""
-    last = timeline.of(GenerationStabilized).last(at - 1)
-    if last is None or timeline.of(GroupEmptied).any_between(time_of(last), at):
+    last = timeline.membership.counts.last(at - 1)
+    if last is None or timeline.of(GroupEmptied).any_between(last.at, at):
         return False
-    return (last.member_count or 0) > len(timeline.departures.between(time_of(last), at))
+    return last.members > len(timeline.departures.between(last.at, at))
 
 
 def _settled(timeline: Timeline) -> TimeIndex[int]:

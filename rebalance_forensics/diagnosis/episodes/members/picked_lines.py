@@ -43,8 +43,8 @@ def states_full_membership(timeline: Timeline, begin: int, until: int, departed:
     """True if a line shows that these were all members: an empty group afterwards, or a count before."""
     if timeline.of(GroupEmptied).any_between(begin, until):
         return True
-    counted = timeline.of(GenerationStabilized).last(begin)
-    return counted is not None and (counted.member_count or departed + 1) <= departed
+    counted = timeline.membership.counts.last(begin)
+    return counted is not None and 0 < counted.members <= departed
 
 
 def joins_stable_group(timeline: Timeline, at: int) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, members_counted, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
@@ -106,39 +105,7 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
 
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
     """The size of the group before."""
-    replacing = {x.participant for r in group for x in r.arrivals} - set(_replaced(group))
-    at = group[0].absence.at - 1 if before is None else before
-    members, (went, came) = timeline.cached(_every_member), timeline.cached(_times_away)
-    there = len(members) - bisect_right(went, at) + bisect_right(came, at)
-    there -= sum(a in members and not _gone_by(timeline, a, at) for a in replacing)
-    return max(there, members_counted(timeline, at + 1))
-
-
-def _every_member(timeline: Timeline) -> frozenset[Participant]:
-    return frozenset(timeline.members())
-
-
-def _times_away(timeline: Timeline) -> tuple[list[int], list[int]]:
-    """When members left and when they were back, in order."""
-    # Computed once: a storm walks over all members again and again.
-    went: list[int] = []
-    came: list[int] = []
-    for member in timeline.members():
-        if not timeline.departures.of(member):
-            continue
-        is_gone = False
-        times = {d.at for d in timeline.departures.of(member)} | {a.at for a in timeline.arrivals.of(member)}
-        for at in sorted(times):
-            if _gone_by(timeline, member, at) != is_gone:
-                is_gone = not is_gone
-                (went if is_gone else came).append(at)
-    return sorted(went), sorted(came)
-
-
-def _gone_by(timeline: Timeline, participant: Participant, at: int) -> bool:
-    """True if it had left before and was not back; an instance that lost one thread may have others."""
-    left, came = timeline.departures.of(participant).last(at), timeline.arrivals.of(participant).last(at)
-    return participant.kind != "instance" and left is not None and (came is None or came.at <= left.at)
+    return timeline.membership.size_at(group[0].absence.at - 1 if before is None else before)
 
 
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
@@ -175,7 +142,7 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
     back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
     for group in walks([*clean, *back], lambda r: r.absence.at, lambda r: r.by):
         participants = {r.by for r in group}
-        settled = max(len(timeline.members()), members_counted(timeline, group[0].absence.at))
+        settled = max(len(timeline.members()), timeline.membership.counted_before(group[0].absence.at))
         once = len(participants) == len(group) >= max(_ENOUGH_FOR_WALK, settled)
         by_turns = all(before.up_at < after.absence.at for before, after in pairwise(group))
         if once and by_turns and any(r in back for r in group):
