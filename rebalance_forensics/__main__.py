@@ -27,7 +27,7 @@ def main() -> NoReturn:
     except Exception as error:  # noqa: BLE001 - it could not even be loaded; commands tell of their own errors
         code = DEFECT
         _say(f"{sentence('the program could not be loaded', error)}.")
-    # Whatever still runs in threads must not be waited for, and says nothing more.
+    # Threads that still run must not be waited for, and print nothing more.
     scratch.forget()
     os._exit(code)
 

@@ -1,4 +1,4 @@
-"""Defects of ours: what is said of an exception that nobody foresaw, so that it spoils no more than it has to."""
+"""Defects of ours: the sentence about an unforeseen exception, so that it spoils no more than it has to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def describe(error: Exception) -> str:
 
 
 def place_of(error: Exception) -> str:
-    """The innermost frame of ours: what tells one defect from another."""
+    """The innermost frame of ours, by which defects are distinguished."""
     if isinstance(error, MemoryError):
         raise error
     frames = traceback.extract_tb(error.__traceback__)

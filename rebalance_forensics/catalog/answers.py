@@ -30,7 +30,7 @@ class ExplainedField(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """All we know about one line: its pattern, the event it tells, and each field read from it."""
+    """All we know about one line: its pattern, its event, and each field read from it."""
 
     pattern: str
     meaning: str
@@ -49,7 +49,7 @@ def listed(catalog: Catalog) -> Iterator[ListedPattern]:
 
 
 def match_message(catalog: Catalog, message: str, *, logger: str | None = None) -> dict[str, object] | None:
-    """The answer of `patterns match`: pattern, event and fields as JSON has them; None where nobody knows the line."""
+    """The answer of `patterns match`: pattern, event and fields as JSON has them; None for an unknown line."""
     match = catalog.match(message, logger=logger)
     return None if match is None else {"pattern": match.pattern, "event": match.event, "fields": fields_of(match)}
 

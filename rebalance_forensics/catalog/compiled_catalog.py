@@ -103,7 +103,7 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
-    """What a text tells that only the program for anything else matches, yet that begins one of Kafka's own.
+    """The fields of a text that only the catch-all program matches, although it begins one of Kafka's own.
 
     Who copied the line, or what collected it, left the rest off: it is nobody's own words. Of which of Kafka's texts it
     is, is unknown where several begin so or too little is left.

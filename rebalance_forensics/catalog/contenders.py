@@ -141,7 +141,7 @@ class Contenders:
         """Contenders found by the beginning of the message; each must still match its stage."""
         text = peeled.stages[-1]
         if not text or text.startswith(OPENINGS):
-            return ()  # of a prefix that nobody knows the beginning says too little
+            return ()  # the beginning of an unknown prefix says too little
         found = self._prefixed(peeled.prefixes, peeled.kind, logger)
         leads = self.bare.leads_of(text)
         known = found.by_leads.get(leads)

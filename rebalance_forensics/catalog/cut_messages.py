@@ -31,7 +31,7 @@ _LEAST_OF_ITS_CLASS = 6
 _LEAST_OF_A_REASON = 6
 """So many of the end of a reason, whose message around it is known."""
 _LEAST_TO_BEGIN_A_REASON = 2
-"""Kafka has some thirty reasons; what one begins with is told from the others after that."""
+"""Kafka has some thirty reasons: with so many characters of one, few others begin alike."""
 _IDS = frozenset({"member", "members", "old_member", "group", "instance_id"})
 _ID_LETTERS = re.compile(r"[^\s,;()\[\]{}'\"]+")
 _PLAIN_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){1,20}")
@@ -135,7 +135,7 @@ class CutMessages(Struct, frozen=True):
         return entry, Left(len(head) + len(tail), text)
 
     def _free_text(self, program: Program, tail: str) -> Fields | None:
-        """What it says of a message that it ends with a text of somebody else's, where its pattern tells whose."""
+        """The field for a foreign text at the end of a message, where the pattern has one."""
         texts = self.fragments.get(program.holes[-1][1], ()) if program.holes else ()
         behind = _behind(program, tail)
         if behind is None or behind.open is None or behind.open[0] != len(program.holes) - 1:
@@ -172,7 +172,7 @@ class CutMessages(Struct, frozen=True):
         return any(len(word) >= _LEAST and (word in tail or (long_enough and word.endswith(tail))) for word in words)
 
     def _left(self, program: Program, head: str, tail: str) -> Left | None:
-        """What a text tells whose beginning and end are left; None where it is not of this program."""
+        """The fields of a text whose beginning and end are left; None where it is not of this program."""
         before, behind = _before(program, head), _behind(program, tail)
         if before is None or behind is None or _clash(before.whole, behind.whole):
             return None

@@ -28,7 +28,7 @@ END_OF_9999: EpochMs = 253_402_300_799_999
 
 
 def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
-    """The event a record tells, None where its line says nothing about groups.
+    """The event of a record; None where its line says nothing about groups.
 
     `host` and `component` are what is known of the whole file; the record's own host comes first.
     """
@@ -51,7 +51,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
 def mention_of(
     match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None
 ) -> Event | None:
-    """That a line names a group; None where it names none. What else it tells is nothing about groups."""
+    """The mention of a group by a line that says nothing else about groups; None where it names none."""
     settings = cast("Pairs", match.fields.get("settings") or ())
     group = match.group or configured_group(dict(settings))
     if group is None:
@@ -61,7 +61,7 @@ def mention_of(
 
 
 def named_by_prefix(record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
-    """That the prefix of a line names a group, whose message nobody knows; None where it names none."""
+    """The mention of a group by the prefix of an unknown message; None where it names none."""
     peeled = peel(clean(record.message))
     group = peeled.fields.get("group")
     if not group:
@@ -102,7 +102,7 @@ def _speaker(match: Match, record: LogRecord, host: str | None, component: str |
 
 
 def _who(match: Match, logger: str | None) -> Role:
-    """Java's clients before 1.0 say what kafka-python says, which was modelled on them: the class tells them apart."""
+    """Java clients before 1.0 log what kafka-python logs, which was modelled on them; the class distinguishes them."""
     in_java = match.speaker.role == "other" and logger is not None and simple_name(logger) in _JAVAS_COORDINATORS
     return "unknown" if in_java else match.speaker.role
 

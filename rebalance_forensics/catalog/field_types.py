@@ -58,7 +58,7 @@ _LONG = 2**63
 
 
 def name(text: str) -> str:
-    """A name as it stands; one that somebody covered with marks by hand is one name however many they took."""
+    """A name as it stands; masked with marks by hand it is one name, however many marks there are."""
     return HIDDEN if text[:1] in _MARKS and not text.strip(text[0]) else text
 
 
@@ -171,7 +171,7 @@ def assignment(text: str) -> FieldValue:
 
 
 def target(text: str) -> dict[str, FieldValue]:
-    """Everybody in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; nobody is known of a map that is cut off."""
+    """The members in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; none of a map that is cut off."""
     start = text.strip()
     if start[:1] != "{" or _opening(start) is None:
         return {"members": ()}
@@ -221,7 +221,7 @@ _STANDBY = re.compile(r"standbyTasks: \(([^()]*)\)")
 
 
 def tasks(text: str) -> tuple[str, ...]:
-    """Task ids (`0_1`, `topology__0_1`), whatever collection they stand in."""
+    """Task ids (`0_1`, `topology__0_1`), in a collection of any kind."""
     found = tuple(_TASK.findall(text))
     if not found and not _NOTHING.fullmatch(text):
         raise ValueError(text)

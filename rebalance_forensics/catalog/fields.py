@@ -40,7 +40,7 @@ def required(event: str) -> frozenset[str]:
 
 @cache
 def unknown(event: str) -> frozenset[str]:
-    """The event's own fields that have a word for what nobody knows."""
+    """The event's own fields that have a value for unknown."""
     return frozenset(
         name for name, hint in declared(event).items() if any("unknown" in get_args(h) for h in (hint, *get_args(hint)))
     )

@@ -31,7 +31,7 @@ class _Slot(NamedTuple):
 
 
 class _Composite(NamedTuple):
-    """A hole that tells several fields of their own names."""
+    """A hole that holds several fields with names of their own."""
 
     at: int
     read: Callable[[str], FieldValue | dict[str, FieldValue]]
@@ -91,7 +91,7 @@ class Filling:
             self._slots.append(_Slot(at, read, name, hint, hint.exact if hint else None))
 
     def _filled(self, groups: Groups, peeled: Peeled) -> Match | None:
-        """What the groups of a text tell; what a hole tells by itself goes before what is told inside one."""
+        """The fields of a text's groups; those of a hole itself go before those inside one."""
         own = self._constants.copy()
         other: dict[str, FieldValue] = {}
         values: Sequence[FieldValue] = self._inside(groups, own, other) if self._composites else groups

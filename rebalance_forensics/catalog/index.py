@@ -85,7 +85,7 @@ class Index(Generic[T]):
         return _things(self._led(text) + self.rest.through(text))
 
     def leads_of(self, text: str) -> tuple[str, ...]:
-        """The beginnings of a text that things are found by: few, whatever ids come right behind them."""
+        """The beginnings of a text that things are found by: few, whichever ids follow."""
         tables = self._by_opening.get(text[:_OPENING])
         if tables is None:
             return ()

@@ -24,7 +24,7 @@ _STEMS = (
 """Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out."""
 
 _EVERYWHERE = ("__consumer_offsets", "BrokerServer")
-"""Names that lines of every kind have, whatever a broker does with that topic's partitions or its own parts."""
+"""Names that lines of every kind contain."""
 _RARE = 34
 """Nine letters of rare words, or as much with common ones."""
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|__|[A-Z]{4}")
@@ -61,7 +61,7 @@ def _place(word: str, found: int) -> tuple[int, int, str]:
     return -found, -len(word), word
 
 
-def _is_telling(phrase: str, *, alone: bool) -> bool:
+def _is_specific(phrase: str, *, alone: bool) -> bool:
     if any(name in phrase for name in _EVERYWHERE):
         return False
     return rarity(phrase) >= _RARE and (not alone or _IDENTIFIER.search(phrase) is not None)
@@ -73,7 +73,7 @@ def _phrases(stretch: str) -> Iterable[str]:
     for index, first in enumerate(words):
         for last in words[index : index + _WORDS_IN_A_ROW]:
             phrase = stretch[first.start() : last.end()]
-            if SHORTEST <= len(phrase) <= _LONGEST and _is_telling(phrase, alone=last is first):
+            if SHORTEST <= len(phrase) <= _LONGEST and _is_specific(phrase, alone=last is first):
                 yield phrase
 
 
@@ -117,7 +117,7 @@ def words_to_search(literals: Iterable[str]) -> str | None:
 
 
 def stretches_of(literals: Iterable[str]) -> list[str]:
-    """What of the literals stands in a file as it stands in the message, whatever is around it."""
+    """The parts of the literals that an envelope leaves as they are in the message."""
     return [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
 
 

@@ -124,7 +124,7 @@ class Catalog:
         return None if longer is not None and longer != found else found
 
     def _behind_its_logger(self, cut: bare_messages.Cut, level: str | None) -> Match | None:
-        """What the end of a message tells, of which the beginning was left out together with the end of its logger."""
+        """The match of a message's end, where its beginning was left out together with the end of its logger."""
         logger = bare_messages.begun_logger(cut.head if cut.head or not cut.logger else cut.logger)
         if logger is None:
             return None
@@ -248,7 +248,7 @@ def _forms(message: str) -> Iterator[str]:
 
 
 def _undressed(peeled: Peeled) -> Iterator[Peeled]:
-    """The message with the prefixes we know off; then, if nobody knew it, with one we do not know off as well."""
+    """The message without the prefixes we know; then, if no pattern knew it, without an unknown one as well."""
     yield peeled
     if (rest := without_unknown(peeled.bare)) is not None:
         inner = peel(rest)

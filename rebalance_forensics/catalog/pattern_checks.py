@@ -244,7 +244,7 @@ class Loaded:
         return Catalog(compile_catalog(PatternSet(self.sound, self.errors), self._entry))
 
     def _entry(self, pattern: Pattern, template: Template, types: Types) -> Entry:
-        """Compiled once: there are thousands, and whoever has patterns of their own waits for them at each run."""
+        """Compiled once: there are thousands, and users with patterns of their own would wait for them at each run."""
         if id(template) not in self._entries:
             self._entries[id(template)] = compile_entry(pattern, template, types)
         return self._entries[id(template)]

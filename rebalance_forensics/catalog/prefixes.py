@@ -35,7 +35,7 @@ class Peeled(Struct, frozen=True, gc=False):
     prefixes: tuple[str, ...] = ()
     """What was peeled off each stage to leave the next."""
     speakers: dict[Role, SpeakerWords] = {}
-    """The speaker as the prefixes alone describe it, for each role that somebody asked for."""
+    """The speaker as the prefixes alone describe it, for each role asked for."""
 
     @property
     def bare(self) -> str:
@@ -69,14 +69,14 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
         "broker",
         r"\[Broker(?:Server|LifecycleManager|MetadataPublisher) id=(?P<broker>\d+)(?: isZkBroker=\w+)?\] ?",
     ),
-    # A controller tells of other brokers; its own id must not pass for theirs.
+    # A controller logs about other brokers; its own id must not pass for theirs.
     ("[Quorum", "broker", r"\[QuorumController id=\d+\] ?"),
     ("[Contro", "broker", r"\[Controller(?:Server id=| id=| )\d+\] ?"),
     ("[Topic ", "broker", r"\[Topic Deletion Manager \d+\],? ?"),
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
     ("[Consum", "consumer", rf"\[Consumer {_CLIENT}"),
-    # Whoever hid the client's name by hand may have taken the word in front of it along.
+    # A person who masks the client's name may take the word in front of it along.
     ("[Consum", "consumer", r"\[Consumer [^\s=,\]]{1,200}, groupId=(?P<group>[^\n]*?)\](?: |$)"),
     ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}"),
     ("[Worker", "connect", rf"\[Worker {_CLIENT}"),
@@ -98,13 +98,13 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
 # ruby-kafka's tag: the group and the partitions of each topic, of more than five only the first.
 _RUBY = regex.compile(r"\[\[(?P<group>[^\]\n]+)\] \{[^}\n]*\}:\] ")
-# librdkafka's facility, client (`client.id#consumer-1`: the number tells those of one process apart), thread and, on
+# librdkafka's facility, client (`client.id#consumer-1`: the number distinguishes those of one process), thread and, on
 # connections, broker.
 _RDKAFKA = regex.compile(
     r"[A-Z][A-Z0-9_]{2,} \[(?P<thread>(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+)\] "
     r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
 )
-# The same with whatever a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
+# And with what a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
 _RDKAFKA_THREAD = regex.compile(
     r"(?:[^\n\[#]{0,60}?\b(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
     r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:-?\d+|bootstrap): )?"

@@ -108,7 +108,7 @@ Matching = Callable[[str], "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
 _Reader = tuple[str, Callable[[str], FieldValue | dict[str, FieldValue]] | None]
 _Readers = tuple[Types, tuple[_Reader, ...], bool]
-"""For these types, what reads each hole, and whether one of them tells several fields."""
+"""For these types, the reader of each hole, and whether one of them holds several fields."""
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
@@ -199,7 +199,7 @@ class Program:
         return merged | own if merged else own
 
     def _each_alone(self, readers: Sequence[_Reader], groups: Groups) -> dict[str, FieldValue]:
-        """The fields where each hole tells one."""
+        """The fields where each hole holds one."""
         fields = self.constants.copy()
         for (name, read), text in zip(readers, groups, strict=True):
             if text is not None:

@@ -186,7 +186,7 @@ def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar by bytes, with rate and time left; nothing where nobody watches."""
+    """A bar by bytes, with rate and time left; nothing unless on a terminal."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

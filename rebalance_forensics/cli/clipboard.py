@@ -1,4 +1,4 @@
-"""What somebody copied: read through the program that the system has for it."""
+"""The clipboard: read through the program that the system has for it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _compared(before: Report | Incident, after: Report | Incident, names: tuple[
 
 
 def _titles(a: str, b: str) -> tuple[str, str]:
-    """What tells the two apart, for the heads of narrow columns: long paths to one place say nothing."""
+    """The parts of two names that differ, for the heads of narrow columns."""
     left, right = Path(a).parts, Path(b).parts
     if left == right:
         return a, b

@@ -38,7 +38,7 @@ def demo(
     chosen = logs if everything else _sample(logs, name)
     options = options_of(engine=engine, java_home=java_home, cluster_per_directory=everything, lanes=True)
     analysis = run([str(chosen)], options)
-    from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - while Spark started nobody needed it
+    from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - not needed while Spark started
     from rebalance_forensics.report.output_files import write_whole  # noqa: PLC0415
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 

@@ -48,7 +48,7 @@ def follow(
         if changed and rendered is not None:
             try:
                 text = rendered(_only(shown.report, {incident.id for incident in changed}))
-            except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be told
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be shown
                 warn(f"{sentence('an incident could not be printed', error)}.")
                 codes[-1] = PARTIAL
             else:

@@ -31,8 +31,8 @@ def say(text: str) -> None:
 
 
 def warn(sentence: str) -> None:
-    """Tell the user something on standard error; where nobody can be told, the exit code still tells."""
-    # A sentence may name a file or a group, and whoever named that may have meant harm to terminals.
+    """Write a sentence for the user to standard error; where that fails, the exit code still tells."""
+    # A sentence may name a file or a group, whose name may be meant to harm terminals.
     harmless = "\n".join(map(printable, sentence.split("\n")))
     with suppress(OSError):
         sys.stderr.write(f"rebalance-forensics: {harmless}\n")
@@ -61,7 +61,7 @@ def colored() -> bool:
 def leave(code: int) -> NoReturn:
     """End at once: Spark's orderly shutdown takes a second, and all that it would tidy up is removed here."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were told of already
+        with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were reported already
             stream.flush()
     if "py4j" in sys.modules:
         from rebalance_forensics.pipeline.spark.jvm_launch import kill_all  # noqa: PLC0415
@@ -70,7 +70,7 @@ def leave(code: int) -> NoReturn:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         kill_all()
     if "py4j" in sys.modules or stop_signals.is_stopping():
-        # Whatever still runs in threads must not be waited for, and says nothing more.
+        # Threads that still run must not be waited for, and print nothing more.
         scratch.forget()
         os._exit(code)
     sys.exit(code)

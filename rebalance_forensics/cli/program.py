@@ -69,7 +69,7 @@ def root(
     SIGHUP, Ctrl-C, SIGTERM. Results go to standard output, all else to standard error; NO_COLOR and
     COLUMNS are respected.
     """
-    del version  # told already, by its callback
+    del version  # printed already, by its callback
     context.default_map = defaults_from(config)
 
 
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
     except KeyboardInterrupt:
         leave(_interrupted())
-    except Exception as error:  # noqa: BLE001 - told apart below
+    except Exception as error:  # noqa: BLE001 - classified below
         leave(_ending_of(error, arguments))
     # Typer turns Ctrl-C into the exit code alone.
     leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
@@ -146,7 +146,7 @@ def _interrupted() -> int:
 
 
 def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
-    """What nobody foresaw: Ctrl-C by another name, no more memory, or a defect of ours that left no report."""
+    """Unforeseen ends: Ctrl-C by another name, no more memory, or a defect of ours that left no report."""
     if type(error).__name__ == "Abort":
         return _interrupted()
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""Commands that ask one thing of the logs: a group's timeline, who somebody is, the events, the coverage."""
+"""Commands that ask one thing of the logs: a group's timeline, the identities of a member, the events, the coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every event carries, whoever wrote the line."""
+"""What every event carries."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def in_common(event: Event) -> dict[str, Any]:
-    """What an event has in common with every other: the rest of the line may be told by another type."""
+    """What an event has in common with every other; another type may hold the rest of the line."""
     return {name: getattr(event, name) for name in Event.__struct_fields__}

@@ -128,7 +128,7 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
         _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, voice))
     if options.metrics:
         place = Path(options.metrics)
-        # Counts and names only, and whoever collects them is another user.
+        # Counts and names only: the collector runs as another user.
         defect = f"{place} could not be written"
         _attempt(outcome, defect, lambda: write_whole(place, prometheus(outcome), 0o644))
     for defect in outcome.defects:
@@ -136,7 +136,7 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
 
 
 def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:
-    """Do what comes after the tables; a defect of ours in it is told beside them."""
+    """Do what comes after the tables; a defect of ours in it is reported beside them."""
     try:
         step()
     except (InputError, OSError):

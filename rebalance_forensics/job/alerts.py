@@ -26,7 +26,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.report.exports import pagerduty, slack
-from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.json_report import incident_document
 from rebalance_forensics.report.model import Report
 
 OUTBOX = "_alerts"
@@ -41,7 +41,7 @@ _KINDS = ("slack", "pagerduty", "generic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """Somebody to tell. `key` is PagerDuty's routing key."""
+    """A receiver of messages. `key` is PagerDuty's routing key."""
 
     kind: str
     url: str
@@ -49,7 +49,7 @@ class Webhook:
 
     @property
     def name(self) -> str:
-        """Tells webhooks apart in marks, without giving their secrets away."""
+        """A name for marks, which does not give the webhook's secrets away."""
         return hashed(self.kind, self.url, self.key)
 
     @property
@@ -103,13 +103,13 @@ def report_of(dated: DatedIncident) -> Report:
 def _message(dated: DatedIncident, page: str | None) -> dict[str, Any]:
     incident, report = dated.incident, replace(report_of(dated), page=page)
     state = state_of(incident)
-    document = json.loads(to_json(report))["incidents"][0]
+    generic = {"dedup_key": incident.id, "state": state, "incident": incident_document(incident)}
     return {
         "id": incident.id,
         "state": state,
         "slack": [slack.export(report)],
         "pagerduty": pagerduty.export(report).splitlines(),
-        "generic": [json.dumps({"dedup_key": incident.id, "state": state, "incident": document}, sort_keys=True)],
+        "generic": [json.dumps(generic, sort_keys=True)],
     }
 
 
@@ -157,7 +157,7 @@ def _send(
             problem = _post(hook, text, f"{message['id']}-{message['state']}", pauses_s, timeout_s)
             if problem:
                 store.delete(asked)
-                # Whoever does not answer one message will not answer the next hundred either.
+                # A receiver that does not answer one message will not answer the next hundred either.
                 warning = (
                     f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
                 )

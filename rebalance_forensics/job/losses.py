@@ -1,4 +1,4 @@
-"""Parts of the tables that somebody deleted or cut: written again from the logs if these still exist, else named."""
+"""Parts of the tables that were deleted or cut: written again from the logs if these still exist, else named."""
 
 from __future__ import annotations
 

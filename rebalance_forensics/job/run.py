@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(slots=True, kw_only=True)
 class Scanned:
-    """What the scan of whatever is new told."""
+    """What the scan of new files found."""
 
     stats: list[SplitStats]
     """With those of the parts that were read by earlier runs."""
@@ -96,7 +96,7 @@ class Outcome:
     defects: list[str] = field(default_factory=list)
     """What defects of ours spoiled, beside whole files and groups."""
     notes: list[str] = field(default_factory=list)
-    """What somebody should know, though nothing of the input was left out for it."""
+    """Notes for the user about a run that left nothing of the input out."""
 
     @property
     def incidents(self) -> list[Incident]:
@@ -105,7 +105,7 @@ class Outcome:
 
 
 def exit_code(outcome: Outcome, fail_on: str | None) -> int:
-    """3 when something could not be read or told, else 1 when an incident is as bad as `fail_on`, else 0."""
+    """3 when something could not be read or delivered, else 1 when an incident is as bad as `fail_on`, else 0."""
     if outcome.errors or outcome.failures or outcome.defects:
         return PARTIAL
     bad = severities_from(fail_on) if fail_on else ()

@@ -24,7 +24,7 @@ from rebalance_forensics.pipeline.stats import SplitStats
 
 @dataclass(slots=True)
 class Harvest:
-    """What scanning tasks told, added up."""
+    """What the scanning tasks reported, added up."""
 
     stats: list[SplitStats] = field(default_factory=list)
     spans: Spans = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Which Spark a job runs on: whoever submitted it decides."""
+"""The Spark that a job runs on: that of spark-submit, else one of its own."""
 
 from __future__ import annotations
 

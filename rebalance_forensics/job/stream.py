@@ -31,11 +31,11 @@ CHECKPOINT = "_checkpoint"
 
 
 def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, ReadAhead | None], None]) -> None:
-    """`run` on every batch of new lines; until nothing is new, or until the process is told."""
+    """`run` on every batch of new lines, until nothing is new or the process is asked to end."""
     store = check(options)
     if "connect" in type(engine.session).__module__:
         raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
-    # A stream has no interval of its own: whatever comes counts, from the first line on.
+    # A stream has no interval of its own: every line counts, from the first on.
     whole = replace(options, since=options.since or 0)
     events, failed, busy = [0], list[BaseException](), Lock()
 

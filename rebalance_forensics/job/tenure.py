@@ -43,7 +43,7 @@ class Tenure:
     leases: Sequence[Lease] = ()
 
     def confirm(self) -> None:
-        """Raise TablesTaken where the tables may be somebody else's by now."""
+        """Raise TablesTaken where another run may own the tables by now."""
         with self._stopping():
             for lease in self.leases:
                 lease.confirm()
@@ -137,7 +137,7 @@ def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
             if standing is None:
                 return lease
             if name != _every():
-                # Whoever writes all clusters goes first: it keeps its lease while it waits for the others.
+                # A run for all clusters goes first: it keeps its lease while it waits for the others.
                 _let_go(lease)
                 lease = None
             else:
@@ -159,7 +159,7 @@ def _every() -> str:
 
 
 def _in_the_way(store: Store, name: str) -> list[str]:
-    """Leases of other names under which nobody may write meanwhile."""
+    """Leases of other names, under which no other run may write meanwhile."""
     if name == FOLLOW_UPS:
         return []
     if name != _every():

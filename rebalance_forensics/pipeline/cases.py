@@ -105,7 +105,7 @@ class _EncodedCase(Struct, frozen=True, kw_only=True):
 
 
 class _EncodedParts:
-    """Bytes one after another in a file without a name: nobody else reads it, and it is gone with this object."""
+    """Bytes one after another in a file without a name: no other process reads it, and it ends with this object."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(dir=scratch.directory())  # noqa: SIM115 - open as long as this object lives

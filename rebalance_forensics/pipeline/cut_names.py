@@ -179,7 +179,7 @@ class _Members:
         return next((member for member in reversed(given) if member is not None and member.startswith(begun)), None)
 
     def _whole(self, member: str) -> str | None:
-        """The member id that begins so: the one that another line shows, else as much of it as tells it from others."""
+        """The member id that begins so: the one that another line shows, else as much of it as distinguishes it."""
         begun = member.removesuffix(LEFT_OUT)
         if begun == member or _is_whole(begun):
             return begun
@@ -220,7 +220,7 @@ def _begins(begun: str, other: str) -> bool:
 
 
 _JOINS = re.compile(r"\bStatic member with groupInstanceId=")
-"""How the line begins that tells of a new static member and of one that came back alike (since 3.0)."""
+"""How the line begins that stands for new static members and for those that came back (since 3.0)."""
 _TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
 
 
@@ -262,7 +262,7 @@ def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
         longer = [each for each in whole if _is_or_begins(instance_id, each)]
         if len(longer) == 1:
             yield replace(event, instance_id=longer[0])
-        elif not isinstance(event, StaticMemberReplaced):  # which tells nothing without
+        elif not isinstance(event, StaticMemberReplaced):  # which says nothing without
             yield replace(event, instance_id=None)
 
 

@@ -77,7 +77,7 @@ def triggered(stream: DataFrame, on_batch: OnBatch, checkpoint: str, every_ms: i
 
 
 def wait_for(query: StreamingQuery, busy: Lock) -> None:
-    """Wait for the end of a stream; a batch that is at work when the process is told to end is finished."""
+    """Wait for the end of a stream; the batch at work when the process is asked to end is finished."""
     with stop_event() as end:
         while not query.awaitTermination(_LOOK_S):
             if end.is_set():

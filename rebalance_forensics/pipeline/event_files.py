@@ -76,7 +76,7 @@ def _document(row: Row) -> dict[str, Any]:
 
 
 def own_fields(event: Event) -> dict[str, Any]:
-    """What this event tells beyond what all of them do."""
+    """The fields of this event beyond those that all have."""
     kind: Any = type(event)
     return {name: getattr(event, name) for name in _own_names(kind)}
 

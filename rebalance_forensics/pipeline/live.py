@@ -53,7 +53,7 @@ def follow(
     stdin: BinaryIO,
     keep_events: bool = False,
 ) -> None:
-    """Show what is known now, and again whenever there is more, until told to end, or until standard input ends."""
+    """Show what is known now, and again whenever there is more, until asked to end, or until standard input ends."""
     with stop_event() as end, _spooled(paths, stdin, end) as files:
         live = Live(files, options)
         while True:

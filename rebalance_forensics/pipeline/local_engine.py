@@ -135,7 +135,7 @@ def _kill(others: set[int | None]) -> None:
 
 @at_once
 def end_all() -> None:
-    """End every worker: the program was told to end."""
+    """End every worker: the program was asked to end."""
     _kill(set())
 
 
@@ -160,7 +160,7 @@ Group = tuple[str, str | None]
 
 
 def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
-    """What the stages find; `progress` is told the bytes done so far."""
+    """What the stages find; `progress` gets the bytes done so far."""
     with collecting_rarely():
         events, stats = _read_all(plan, progress)
         _count_lines_on(events, stats)
@@ -236,7 +236,7 @@ IN_TURN = 8
 
 
 def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None], processes: int = 1) -> Results:
-    """What the stages find; `progress` is told the bytes done so far."""
+    """What the stages find; `progress` gets the bytes done so far."""
     # A plan for little to read has one portion: other processes would still be starting when it is done.
     number = min(processes, len(plan.portions))
     if number <= 1:

@@ -18,7 +18,7 @@ _OF_THE_PROCESS = (ClusterReported, ExceptionLogged, SettingsReported, StartTime
 
 
 class Mentions:
-    """The first line of each group that a log names, as long as nothing in it tells what a member did."""
+    """The first line of each group that a log names, as long as nothing in it shows what a member did."""
 
     def __init__(self) -> None:
         self._first: dict[str, Event] = {}
@@ -36,5 +36,5 @@ class Mentions:
             self._first.setdefault(mention.group, mention)
 
     def left(self) -> Iterable[Event]:
-        """What a log says of groups that tells nothing else of any."""
+        """The mentions of groups in a log that says nothing else of any."""
         return () if self.has_group_event else self._first.values()

@@ -1,4 +1,4 @@
-"""Two zones in lines that a person put together: their order is kept, which tells how far the clocks differ."""
+"""Two zones in lines that a person put together: their order is kept, which shows how far the clocks differ."""
 
 from __future__ import annotations
 

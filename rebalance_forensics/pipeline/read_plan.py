@@ -27,7 +27,7 @@ ALONE_ON_SPARK = 100_000_000
 """Up to this workload one task of Spark reads alone: workers may be running already, and the input may be far away."""
 _LEAST_SPLIT = 1 << 20
 _SPLITS_EACH = 4
-"""So many splits a worker even out that one part of a log tells more than another."""
+"""With so many splits a worker, it matters less that parts of a log hold more events than others."""
 _TURNS = 16
 """So many tasks a worker even out what their splits differ; more only cost their start."""
 
@@ -132,7 +132,7 @@ def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:
 
 
 def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple[Split, ...], ...]:
-    """The heaviest first, each to whoever has least; no portion is empty, and what lies together is read in one go."""
+    """The heaviest first, each to the portion with least; none is empty, and what lies together is read in one go."""
     bundles = [(sum(map(weight, bundle)) + len(bundle), bundle) for bundle in bundled(splits, workers)]
     portioned: list[list[Split]] = [[] for _ in range(min(portions, len(bundles)))]
     loads = [(0, number) for number in range(len(portioned))]

@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 REMEMBERED = 4096
 _NOT_ASKED = object()
 _MARKS = frozenset({"grep", "indented", "quoted"})
-"""What a person puts around lines; colours are nobody's, every other envelope is that of a collector."""
+"""Envelopes that people put around lines; all others but colours are those of collectors."""
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 """Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
 
@@ -82,7 +82,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
 
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
-    """The typed events of the split; whatever else its records are is counted."""
+    """The typed events of the split; its other records are counted."""
     pasted = split.profile.document == PASTE
     known = _Remembered(catalog, pasted=pasted)
     matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
@@ -111,12 +111,12 @@ class _Telling:
         self.mentions = Mentions()
 
     def events(self, records: Sequence[LogRecord], matches: Sequence[Match | Exception | None]) -> list[Event]:
-        """The events of some records; one that a defect of ours spoils is noted, and the others are told."""
+        """The events of some records; one that a defect of ours spoils is noted, and the others are kept."""
         found: list[Event] = []
         for record, match in zip(records, matches, strict=True):
             try:
                 event = self._event(record, match)
-            except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+            except Exception as error:  # noqa: BLE001 - whatever it was, it is reported with the record's place
                 self._counts.spoil(record.origin.byte_offset, error)
                 continue
             if event is not None:
@@ -223,7 +223,7 @@ class _Remembered:
         self._since: Release | None = None
 
     def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
-        """The records of a paste; those that too little is left of come when the others have told the release.
+        """The records of a paste; those that too little is left of come when the others have shown the release.
 
         All that coordinators say in one paste they say in one release, but for an upgrade.
         """
@@ -259,13 +259,13 @@ class _Remembered:
             if answer is _NOT_ASKED:
                 try:
                     answer = answers[key] = before[key] if key in before else self._looked_up(record)
-                except Exception as error:  # noqa: BLE001 - whoever takes the record tells it with the record's place
+                except Exception as error:  # noqa: BLE001 - the caller reports it with the record's place
                     answer = error
             found[at] = cast("Match | Exception | None", answer)
         return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:
-        """In a paste, or where somebody left something out, a message may begin and end anywhere."""
+        """In a paste, or where something was left out, a message may begin and end anywhere."""
         if LEFT_OUT in record.message:
             return self._catalog.match_inside(
                 record.message,

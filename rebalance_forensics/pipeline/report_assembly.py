@@ -58,7 +58,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
 
 
 def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tuple[InputSummary, ...]:
-    """The inputs, those of clusters that were told apart by their directories under the names of these."""
+    """The inputs, those of clusters by directory under the names of these."""
     directories = set(clusters) - {summary.cluster for summary in inputs}
 
     def cluster_of(summary: InputSummary) -> str:
@@ -237,7 +237,7 @@ def not_named_elsewhere(cases: Sequence[CaseOutline]) -> list[int]:
     for case in cases:
         if not case.from_unnamed:
             named.add((case.history.cluster, case.history.group))
-            # A line without a client's name belongs to whoever writes into its log.
+            # A line without a client's name belongs to the client that writes into its log.
             tied[case.history.cluster] |= {*case.speakers, *((host, log, None) for host, log, _ in case.speakers)}
 
     def is_elsewhere(case: CaseOutline) -> bool:

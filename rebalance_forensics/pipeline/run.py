@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes are done, and of how many."""
+"""Called with how many bytes are done, and of how many."""
 
 
 PAYS_TO_COMPILE = 32 << 30
@@ -35,7 +35,7 @@ PAYS_TO_COMPILE = 32 << 30
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody watches."""
+    """Progress that is not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

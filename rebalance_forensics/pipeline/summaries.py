@@ -36,7 +36,7 @@ def _summed(
 ) -> Sequence[InputSummary]:
     try:
         return tuple(_of_file(plan, file, profile, splits, clocks))
-    except Exception as error:  # noqa: BLE001 - whatever it was, it is told in place of the counts
+    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported in place of the counts
         return (_unread(plan, file.path, defects.sentence("what was read of it could not be added up", error)),)
 
 
@@ -85,7 +85,7 @@ def _of_file(
 
 
 def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostStats, clocks: Clocks) -> InputSummary:
-    """The share of one host; what nobody counts by host stands in the summary of the whole file."""
+    """The share of one host; what is not counted by host stands in the summary of the whole file."""
     clock = clocks.get((file.path, host.host))
     moved = _onto(clock)
     return InputSummary(

@@ -85,7 +85,7 @@ def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:
 
 
 def _window(split: Split, start: int) -> bytes:
-    """Whatever cannot be read is told when it is read in earnest."""
+    """What cannot be read is reported when it is read in earnest."""
     try:
         return next(chunks_of(split.file.place, start), b"")[:_WINDOW]
     except UNREADABLE:

@@ -1,1 +1,1 @@
-"""The running process: who it is, what it keeps on disk, how it is told to end."""
+"""The running process: its identity, what it keeps on disk, how it is asked to end."""

@@ -19,7 +19,7 @@ _SENTENCES = {"SIGINT": "interrupted", "SIGTERM": "told to end (SIGTERM)", "SIGH
 
 
 class _State:
-    """What this process was told, and how it ends."""
+    """The signals this process received, and how it ends."""
 
     received = 0
     heeding = False
@@ -28,7 +28,7 @@ class _State:
 
 
 def at_once(end: Callable[[], None]) -> Callable[[], None]:
-    """Call this as soon as the process is told to end: what it started must not outlive it."""
+    """Call this as soon as the process is asked to end: what it started must not outlive it."""
     _State.at_once = (*_State.at_once, end)
     return end
 

@@ -25,9 +25,9 @@ def table(columns: Columns, rows: Iterable[tuple[Struct, ...]], **in_words: Call
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns.names)
-    says = [in_words.get(name, iso if name in columns.times else _as_it_is) for name in columns.names]
+    writers = [in_words.get(name, iso if name in columns.times else _as_it_is) for name in columns.names]
     for parts in rows:
-        writer.writerow([_shown(say(value)) for say, value in zip(says, columns.values(*parts), strict=True)])
+        writer.writerow([_shown(write(value)) for write, value in zip(writers, columns.values(*parts), strict=True)])
     return text.getvalue()
 
 

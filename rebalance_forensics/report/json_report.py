@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from rebalance_forensics.diagnosis.model import Probability
+from rebalance_forensics.diagnosis.model import Incident, Probability
 from rebalance_forensics.process.garbage_collection import collecting_rarely
 from rebalance_forensics.records import Time
-from rebalance_forensics.report.documents import pieces
+from rebalance_forensics.report.documents import Document, pieces
 from rebalance_forensics.report.model import SCHEMA_VERSION, Report
 from rebalance_forensics.report.schema import View
 from rebalance_forensics.report.times import iso
@@ -42,6 +42,12 @@ def json_pieces(report: Report) -> Iterator[str]:
                 **{name: map(_VIEW, getattr(report, name)) for name in ("inputs", "groups", "incidents", "gaps")},
             }
         )
+
+
+def incident_document(incident: Incident) -> Document:
+    """One incident as the report has it, for messages."""
+    document: Document = msgspec.to_builtins(_VIEW(incident))
+    return document
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Things that a report tells of, of which only outlines are held: the whole of each is fetched when it is looked at."""
+"""Groups and incidents of which only outlines are in memory: each is fetched whole when it is looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members by the names that operators use: a thread of Streams as `node-2/T1`, anybody else by its client id."""
+"""Members by the names that operators use: a thread of Streams as `node-2/T1`, any other by its client id."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
 
 
 def _places(members: Sequence[Member]) -> dict[str, str]:
-    """Where each instance of Streams runs; its process where several run in one place, or nobody knows the place."""
+    """Where each instance of Streams runs; its process where several run in one place, or the place is unknown."""
     processes: dict[str, set[str]] = defaultdict(set)
     where: dict[str, str] = {}
     for member in members:

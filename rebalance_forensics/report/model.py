@@ -88,5 +88,5 @@ class Report(Struct, frozen=True, kw_only=True):
         )
 
     def link_to(self, incident: Incident) -> str | None:
-        """The address that opens the page at an incident; None where nobody said where the page is."""
+        """The address that opens the page at an incident; None where the address of the page is unknown."""
         return f"{self.page}#incident={incident.id}" if self.page else None

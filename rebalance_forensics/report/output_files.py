@@ -70,5 +70,5 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def _permissions(target: Path) -> int:
-    """Keep a replaced file's permissions, for somebody chose them; a new file is its owner's alone."""
+    """Keep a replaced file's permissions, which were chosen once; a new file is its owner's alone."""
     return target.stat().st_mode & 0o777 if target.exists() else PRIVATE

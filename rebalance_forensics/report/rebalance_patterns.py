@@ -25,7 +25,7 @@ AS_LONG = 1.2
 
 
 class Clock(Struct, frozen=True):
-    """A time of day within a sentence; whoever shows it chooses the zone."""
+    """A time of day within a sentence; each output chooses the zone."""
 
     at: EpochMs
 
@@ -131,7 +131,7 @@ def numbered(generations: Sequence[int]) -> str:
 
 
 def which(generation: int | None, at: EpochMs) -> Sentence:
-    """`generation 7 at 10:02:11.004`; without the number, or the time, where no line tells it."""
+    """`generation 7 at 10:02:11.004`; without the number, or the time, where no line shows it."""
     named = "the rebalance" if generation is None else f"generation {generation}"
     return (f"{named} at ", Clock(at)) if is_timed(at) else (named,)
 

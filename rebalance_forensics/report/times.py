@@ -21,7 +21,7 @@ def moment(ms: int) -> datetime | None:
 
 @lru_cache(maxsize=1 << 12)
 def iso(ms: int | None) -> str | None:
-    """`2026-03-01T10:02:11.123Z`; what happens to one member is told several times over."""
+    """`2026-03-01T10:02:11.123Z`; cached, for a time stands at several places of a report."""
     if ms is None:
         return None
     minutes, rest = divmod(ms, MINUTE)

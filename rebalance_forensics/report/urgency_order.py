@@ -39,7 +39,7 @@ def most_urgent_first(incidents: Incidents) -> Incidents:
 
 
 def faults(report: Report) -> Incidents:
-    """Pick what needs somebody, most urgent first."""
+    """Pick what needs attention, most urgent first."""
     return most_urgent_first(_incidents_where(report, lambda incident: incident.severity != "info"))
 
 

@@ -30,12 +30,12 @@ def step(what: str) -> str:
 
 
 def cluster_of(subject: Headline | GroupOutline) -> str | None:
-    """The cluster's name, where somebody gave it one."""
+    """The cluster's name, where it was given one."""
     return None if subject.cluster in UNNAMED_CLUSTERS else subject.cluster
 
 
 def group_of(subject: Headline | GroupOutline) -> str:
-    """`payments on prod`; only `payments` where nobody named the cluster; `21 groups` for a cluster's incident."""
+    """`payments on prod`; only `payments` where the cluster has no name; `21 groups` for a cluster's incident."""
     cluster = cluster_of(subject)
     return f"{_named(subject)} on {cluster}" if cluster else _named(subject)
 
@@ -90,7 +90,7 @@ def culprit(culprit: Culprit) -> str:
 
 
 def culprits(cause: Blame) -> str:
-    """All who made it happen, each kind once, or that nobody is known."""
+    """All culprits, each kind once; `not named in the logs` where there are none."""
     by_kind: dict[str, list[Culprit]] = {}
     for named in cause.culprits:
         by_kind.setdefault(named.kind, []).append(named)
@@ -104,7 +104,7 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
 
 
 def impact(impact: Impact) -> str:
-    """Tell the cost in numbers: partitions that nobody read and stops of the whole group first, then pauses."""
+    """The cost in numbers: unread partitions and stops of the whole group first, then pauses."""
     stop = stopped(impact)
     reading = [unread(impact), "" if stop in (NEVER, NOT_LOGGED) else f"whole group stopped for {stop}"]
     rest = [
@@ -139,7 +139,7 @@ def unread_figure(impact: Impact) -> str:
 
 
 def _by_member(impact: Impact) -> tuple[str, str] | None:
-    """`1 of 3 members`, and for how long, where nobody names partitions."""
+    """`1 of 3 members`, and for how long, where no line names partitions."""
     members = impact.by_member
     if members is None or not members.members:
         return None
@@ -266,7 +266,7 @@ def some(names: Sequence[str], limit: int = 4) -> str:
 
 def names_besides(culprit: Culprit) -> tuple[str, ...]:
     """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
-    # Whoever reads `broker-1` knows that it is called 1.
+    # A reader of `broker-1` knows that its id is 1.
     known = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
     return tuple(sorted((name for name in culprit.names if name not in known), key=_made_up))
 

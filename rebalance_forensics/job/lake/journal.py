@@ -19,7 +19,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store
 _JOURNAL = "journal.json"
 FILES = "files"
 Confirm = Callable[[], None]
-"""Raises where the tables may be somebody else's by now."""
+"""Raises where another run may own the tables by now."""
 
 
 @dataclass(slots=True)

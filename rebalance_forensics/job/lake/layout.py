@@ -65,7 +65,7 @@ def partition_files(store: Store, table: Table, days: Iterable[int] | None, scop
 
 
 def dates_of(store: Store, table: Table) -> set[int]:
-    """The dates a table has rows of, whatever the cluster."""
+    """The dates a table has rows of, in any cluster."""
     names = store.directories(table.name)
     return {day_of(name.removeprefix("date=")) for name in names if name.startswith("date=")}
 

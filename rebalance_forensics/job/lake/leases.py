@@ -81,7 +81,7 @@ class NumberedFiles:
             self._file(number).unlink(missing_ok=True)
             raise
         if self._highest() != number:
-            # The number had been there and gone: somebody went on from it long ago.
+            # The number was there once and was removed: another process went on from it long ago.
             self._file(number).unlink(missing_ok=True)
             return None
         for older in self._numbers():
@@ -234,7 +234,7 @@ class Slot(Protocol):
         """The text and a tag for this state of it; None where there is none yet."""
 
     def swap(self, tag: str | None, text: str) -> str | None:
-        """Put another text in place of the state with this tag; its tag, or None where somebody was faster."""
+        """Put another text in place of the state with this tag; its tag, or None where another process was faster."""
 
     def free(self, tag: str, text: str) -> bool:
         """Write over one's own state for good, also on a full disk; whether it was one's own still."""
@@ -242,7 +242,7 @@ class Slot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of day in epoch ms, which other machines know, and one that nobody sets."""
+    """The time of day in epoch ms, which other machines share, and a clock that cannot be set."""
 
     wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     steady_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000
@@ -265,7 +265,7 @@ class Record:
 
     @classmethod
     def parse(cls, text: str, lasts_ms: int) -> Record:
-        """What a text says; one that is cut short is held by nobody known."""
+        """The record in a text; one that is cut short has no known holder."""
         try:
             fields = json.loads(text)
             holder = Process(**fields.pop("holder")) if fields["holder"] else None
@@ -275,12 +275,12 @@ class Record:
             return cls(holder=nobody, since_ms=0, ends_ms=0, lasts_ms=lasts_ms, change=text)
 
 
-class LeaseLost(Exception):  # noqa: N818 - it is no error of anybody's
+class LeaseLost(Exception):  # noqa: N818 - it is nobody's mistake
     """Another one holds the lease now, or may: its time is over and it could not be renewed."""
 
 
 class Watch:
-    """Looks at a lease again and again, as somebody who would like to have it."""
+    """A process that waits for a lease, and looks at it again and again."""
 
     def __init__(self, slot: Slot, lasts_ms: int, clock: Clock, *, is_gone: Callable[[Process], bool]) -> None:
         self._slot, self._lasts_ms, self._clock, self._gone = slot, lasts_ms, clock, is_gone
@@ -347,7 +347,7 @@ class Lease:
         return self._record.lasts_ms
 
     def renew(self) -> None:
-        """Begin its time anew; raise LeaseLost where somebody else holds it."""
+        """Begin its time anew; raise LeaseLost where another process holds it."""
         with self._lock:
             now, steady = self._clock.wall_ms(), self._clock.steady_ms()
             self._swap(

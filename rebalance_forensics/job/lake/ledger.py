@@ -100,7 +100,7 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
 def known_sights(
     listed: Iterable[Listed], ledger: Iterable[Entry], limits: Limits, since_ms: int | None = None
 ) -> dict[str, list[Sight]]:
-    """By path, the logs in files that were read as they are now; told by name, size and age, without opening them.
+    """By path, the logs in files that were read as they are now; known by name, size and age, without opening them.
 
     Only of files whose inode changed since the last run's listing some blocks are looked at. One that could not be read
     to its end is opened again where more may be unpacked now.

@@ -16,7 +16,7 @@ _ROWS_AT_ONCE = 4096
 
 
 class PartWriter:
-    """The files that one task writes; `part` tells them from those of other tasks of the run."""
+    """The files that one task writes; `part` distinguishes them from those of other tasks of the run."""
 
     def __init__(self, store: Store, work: str, part: str) -> None:
         self._store, self._work, self._part = store, work, part

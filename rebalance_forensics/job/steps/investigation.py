@@ -215,7 +215,7 @@ def _investigated(
 
 
 def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
-    """The rules that broke off: a case without incidents tells the driver nothing else."""
+    """The rules that broke off; of a case without incidents the driver needs nothing else."""
     return (("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect)
 
 

@@ -1,4 +1,4 @@
-"""From when to when each log was read, as the ledger tells it: on every date only silence within that says anything."""
+"""From when to when each log was read, by the ledger: on every date only silence within that says anything."""
 
 from __future__ import annotations
 

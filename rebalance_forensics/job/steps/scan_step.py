@@ -145,7 +145,7 @@ def hour_id(hour: str) -> str:
 
 
 def unnamed(events: pa.RecordBatch) -> pa.Array:
-    """Files are named later: the driver tells which is which."""
+    """Files are named later: the driver knows which is which."""
     return pa.nulls(events.num_rows, pa.string())
 
 

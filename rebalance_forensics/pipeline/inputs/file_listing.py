@@ -52,7 +52,7 @@ class Listing:
             self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
 
     def age_of(self, path: str) -> int:
-        """The age of whatever stands at a path, or of the archive it is in."""
+        """The age of what stands at a path, or of the archive it is in."""
         known = {file.path: file.mtime_ms for file in self.files} | self.ages
         return known.get(path, known.get(path.partition("!/")[0], 0))
 

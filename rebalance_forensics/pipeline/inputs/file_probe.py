@@ -1,4 +1,4 @@
-"""What new files are, told by opening them: on threads where they are few, as a stage of Spark where they are many."""
+"""What new files are, found by opening them: on threads where they are few, as a stage of Spark where they are many."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
 
 
 def looked(text: str) -> Looked:
-    """What a task told."""
+    """What a task reported."""
     found = pickle.loads(b64decode(text))  # noqa: S301 - written by a task of this run
     assert isinstance(found, Looked)
     return found

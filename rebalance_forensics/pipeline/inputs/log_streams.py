@@ -23,7 +23,7 @@ from rebalance_forensics.sources.records.splits import Split
 Offset = dict[str, Any]
 """How many bytes of each file are read, as JSON: what a checkpoint holds."""
 PART = "Part"
-"""Stands in the column `event` of a row that tells of a part; its payload is a Part."""
+"""The `event` of a row that describes a part; its payload is a Part."""
 _TAIL = 1 << 20
 """The last line of a log ends in here."""
 

@@ -141,7 +141,7 @@ def _events(
 def _event(
     row: Mapping[str, Any], at: EpochMs, table: LogTable, reading: Reading, catalog: Catalog, count: _Count
 ) -> Event | None:
-    """What one row tells, counted."""
+    """The counts of one row."""
     record = _record(row, at, table)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
     match = match or exception_in(record, None)
@@ -178,7 +178,7 @@ def _path(table: LogTable, host: str | None, file: str | None) -> str:
 
 
 def _key_of(row: Mapping[str, Any]) -> int:
-    """Tells rows apart where no column does."""
+    """Distinguishes rows where no column does."""
     key = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
     return int.from_bytes(sha256(key).digest()[:6], "big")
 

@@ -159,7 +159,7 @@ def _spark_type(field: pa.Field) -> str:
 
 
 def _spark_time(column: str, kind: str) -> Column:
-    """A time on the common clock; one without a zone is read as UTC, whatever the session's zone is."""
+    """A time on the common clock; without a zone it is read as UTC, not in the session's zone."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     given = f.col(column)

@@ -12,7 +12,7 @@ MESSAGES = pa.schema([("what", pa.string()), ("text", pa.string())])
 
 
 def message_batch(messages: Sequence[tuple[str, str]]) -> pa.RecordBatch:
-    """What a task tells, as Arrow."""
+    """What a task reports, as Arrow."""
     columns = [[what for what, _ in messages], [text for _, text in messages]]
     return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], schema=MESSAGES)
 

@@ -31,7 +31,7 @@ Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
 def run_on_spark(
     session: SparkSession, plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int, int], None]
 ) -> Results:
-    """What the stages find, by way of Spark; `progress` is told the bytes done and of how many."""
+    """What the stages find, by way of Spark; `progress` gets the bytes done and of how many."""
     with watching(session, plan, progress):
         rows = deque(cases(session, plan, wanted).toArrow().cast(ROWS).to_batches())
     # Rows are let go as they are read: they are as large as what is made of them.

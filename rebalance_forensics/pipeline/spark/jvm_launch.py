@@ -176,7 +176,7 @@ def class_path() -> str:
 
 
 def module_options() -> tuple[str, ...]:
-    """What every JVM of ours is told: what Spark may open, and to log warnings nowhere near the terminal."""
+    """The options of every JVM of ours: what Spark may open, and no warnings on the terminal."""
     return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def local_settings(workers: int) -> Mapping[str, str]:
-    """What a session of our own is told, and why."""
+    """The settings of a session of our own, and why."""
     return {
         "spark.master": f"local[{workers}]",
         "spark.app.name": "rebalance-forensics",
-        # Nobody looks at the UI of a command that is gone in seconds, and its port may be taken.
+        # The UI of a command that ends in seconds is of no use, and its port may be taken.
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Nothing of a local run listens to the network, and no host name has to resolve.
@@ -68,7 +68,7 @@ def start_session(java_home: str | None = None, workers: int | None = None, *, s
 
 
 def jvm_options(*, small: bool) -> tuple[str, ...]:
-    """What the JVM is told besides what Spark needs."""
+    """Options of the JVM besides what Spark needs."""
     # One short job on few cores: a parallel collector only takes time to set up. The optimizing compiler pays
     # off when the JVM shuffles millions of rows, and delays it while it runs a few thousand.
     return ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1") if small else ("-XX:+UseSerialGC",)

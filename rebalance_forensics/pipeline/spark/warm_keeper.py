@@ -1,4 +1,4 @@
-"""The process that keeps a Spark Connect server: starts its JVM, ends it when nobody needs it any more."""
+"""The process that keeps a Spark Connect server: starts its JVM, ends it when it is no longer used."""
 
 from __future__ import annotations
 

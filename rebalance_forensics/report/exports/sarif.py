@@ -35,7 +35,7 @@ def export(report: Report) -> str:
 
 
 def _rule(cause: str) -> Document:
-    """Explain a cause to whoever reads the result in an IDE."""
+    """Explain a cause to the reader of a result in an IDE."""
     known = all_causes().get(cause)
     if known is None:
         return {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}}

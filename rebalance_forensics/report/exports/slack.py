@@ -21,7 +21,7 @@ SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
 INCIDENTS_SHOWN = 5
 PROOF_SHOWN = 3
 READERS_TIME = "{date_short_pretty} {time}"
-"""Slack writes it in the zone of whoever reads."""
+"""Slack writes it in the reader's zone."""
 
 
 def export(report: Report) -> str:

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
 
 class IncidentPage(Struct, frozen=True, kw_only=True):
-    """One incident, told in full."""
+    """One incident in full."""
 
     number: int
     incident: Incident
@@ -47,7 +47,7 @@ class GroupPage(Struct, frozen=True, kw_only=True):
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """The whole page; `told` are the ids of incidents that have a section of their own."""
+    """The whole page."""
 
     numbered: Incidents
     overview: Sequence[Headline]

@@ -30,7 +30,7 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     severity: Severity
     label: str
     target: str | None
-    """The id of the element that tells of it."""
+    """The id of the element that shows it."""
     number: int
     groups: tuple[str, ...]
     causes: tuple[str, ...]

@@ -80,7 +80,7 @@ HOLE = "\0"
 
 @dataclass(slots=True)
 class Texts:
-    """Texts told by their number. The page's script puts them together again from `rows` and `parts`."""
+    """Texts by number. The page's script puts them together again from `rows` and `parts`."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)

@@ -109,8 +109,8 @@ def draw(
 
 
 def _group_rows(made: tuple[Bar, ...], unread: tuple[Bar, ...]) -> Iterator[Row]:
-    """Draw what concerns the whole group, whatever rows stand below it."""
-    # A lane without a single generation would only puzzle whoever reads it.
+    """Draw what concerns the whole group, above all rows."""
+    # A lane without a single generation would only puzzle readers.
     if made:
         bars = _rings_on_top(made)
         yield Row(name="generations", label="generations", kind="group", y=0, bars=bars, dots=(), layer="always")
@@ -202,7 +202,7 @@ def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
 
 def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
     drawn = history.generations.touching(window.start, window.end)
-    # Where there are many, nobody reads why each began, and each reason is another text in the page.
+    # Where there are many, readers skip why each began, and each reason is another text in the page.
     reasons = len(drawn) <= REASONS_SHOWN
     for generation, until in drawn:
         yield from _phases(generation, until, window, links, reasons=reasons)

@@ -78,7 +78,7 @@ class Bar(Struct, frozen=True, kw_only=True):
     label: str
     incident: int | None = None
     look: str = ""
-    """What tells it apart from others of its kind: the number of an owner's colour, why nobody read."""
+    """The difference from others of its kind: the number of an owner's colour, why nobody read."""
     share: float = 1.0
     """How much of the row's height it takes, of a kind whose height means something."""
 

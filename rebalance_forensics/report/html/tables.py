@@ -202,7 +202,7 @@ def _by_member(spans: Sequence[UnreadSpan]) -> list[list[UnreadSpan]]:
 
 
 def _merged(spans: Sequence[UnreadSpan]) -> list[UnreadRow]:
-    """Members print a partition after the other: what lies closer than what is worth telling is one stretch."""
+    """Members log one partition after another: spans closer together than a reader cares for are one stretch."""
     found: list[list[UnreadSpan]] = []
     for span in spans:
         if found and _together(found[-1][0], span):

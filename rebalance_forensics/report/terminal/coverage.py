@@ -1,4 +1,4 @@
-"""What was read of each file, and what of it nobody understood."""
+"""What was read of each file, and what of it no pattern knows."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
-    # The summary tells the first occurrence too; how often and to whom else stands among the facts.
+    # The summary holds the first occurrence too; how often and to whom else stands among the facts.
     if not incident.summary.startswith(cause.narrative):
         yield heading("What happened")
         yield indented(cause.whole_narrative)

@@ -23,7 +23,7 @@ def pattern_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
 
 
 def pattern_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType]:
-    """Every sentence with its details, part by part; `of` names the group where others are told of as well."""
+    """Every sentence with its details, part by part; `of` names the group where there are others."""
     for title, passages in readings_of(history).parts():
         yield heading(f"{title} in {of}" if of else title)
         for passage in passages:

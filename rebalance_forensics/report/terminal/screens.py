@@ -72,7 +72,7 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
     yield heading("What was read")
     yield from coverage_summary(report.inputs, every_file=verbosity > 0)
     if found:
-        # A long report has scrolled its verdict away; whoever looks at the end of it finds it again.
+        # A long report has scrolled its verdict away; at its end it stands again.
         yield heading("Summary")
         yield indented(_summary(found.outlines))
 

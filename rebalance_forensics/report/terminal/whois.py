@@ -91,7 +91,7 @@ def _readers(report: Report, name: str) -> list[tuple[str, str]]:
 
 
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
-    """What a broker is to these groups, where it is asked for: it is nobody's member."""
+    """What a broker is to these groups, where it is asked for: brokers are members of none."""
     rows = [
         (
             "coordinates",

@@ -18,7 +18,7 @@ _SHORTEST_PAIR = 2
 
 
 def is_wrapping(value: object, columns: Sequence[str] = (), deep: int = _DEEPEST_LIST) -> bool:
-    """True if a value is no entry but contains entries in a list, at whatever depth."""
+    """True if a value is no entry but contains entries in a list, at any depth."""
     if not deep:
         return False
     if isinstance(value, Mapping):

@@ -20,7 +20,7 @@ _KEY = r"[\"']?(?:severity|fac|name|message|timestamp)[\"']?: ?"
 _OPENS = re.compile(rf'(?!\s*\{{")(?P<before>[^{{}}\n]{{0,200}})\{{\s*(?:{_KEY}|\Z)')
 _CLOSES = re.compile(r"\}[\s\]),;]*\Z")
 _ACCESSOR = re.compile(r"\W{0,8}event\.(?P<name>\w{2,20})\(\) ?[=:] ?(?P<text>.*)")
-# Of an event that somebody copied in part, the line that matters.
+# Of an event that was copied in part, the line that matters.
 _MESSAGE_LINE = re.compile(r"[ \t]*message:\s+['\"`]\[thrd:")
 _TIME = re.compile(rf"\W{{0,3}}(?P<time>{DATED})")
 _RULE = re.compile(r"\W*\Z")
@@ -31,7 +31,7 @@ Entry = tuple[int, int, str, Fields | None]
 
 
 def is_document(text: str) -> bool:
-    """True if a text has such an event, or the one line of it that somebody copied."""
+    """True if a text has such an event, or the one line of it that was copied."""
     return any(sign in text for sign in _SIGNS) and any(
         fields is not None for *_, fields in entries(iter((text.encode(),)))
     )

@@ -1,4 +1,4 @@
-"""CSV exports: documents with a header line, whatever separates the columns, and single rows without one."""
+"""CSV exports: documents with a header line and any separator, and single rows without a header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loki: lines with labels, of which the most telling one names the host."""
+"""Loki: lines with labels, of which the most specific one names the host."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class _NoRoom(Damage):
 
 def _on_disk(small: io.BytesIO) -> BinaryIO:
     # A file without a name: no log stays behind, however the process ends.
-    spool = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - whoever asked closes it
+    spool = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - the caller closes it
     _write(spool, small.getvalue())
     return spool
 

@@ -1,4 +1,4 @@
-"""Compressed streams, told by their first bytes: gz, bz2, xz, zst and lz4, whole, cut or padded; UTF-16, UTF-32."""
+"""Compressed streams by their first bytes: gz, bz2, xz, zst and lz4, whole, cut or padded; UTF-16 and UTF-32 too."""
 
 from __future__ import annotations
 

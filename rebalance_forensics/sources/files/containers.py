@@ -1,4 +1,4 @@
-"""Archives, told by their first bytes: which members tar and zip files hold, and what is in one."""
+"""Archives, recognized by their first bytes: which members tar and zip files hold, and what is in one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_forensics.sources.files.codecs import ERRORS, Damage
 
 
 class RandomAccess(io.RawIOBase, BinaryIO):
-    """What a stream of a known size answers without reading; whoever extends it reads at `_at`."""
+    """What a stream of a known size answers without reading; subclasses read at `_at`."""
 
     def __init__(self, size: int) -> None:
         self._at, self._size = 0, size

@@ -1,4 +1,4 @@
-"""Where bytes lie: a file, a pipe, or a member of archives, and what tells whether it is still the same file."""
+"""Where bytes lie: a file, a pipe, or a member of archives, and what shows that it is still the same file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def streams(path: Path) -> bool:
         return True
     if not stat.S_ISCHR(mode):
         return False
-    # /dev/stdin may be a terminal, at which somebody pastes.
+    # /dev/stdin may be a terminal, into which a log is pasted.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
     try:
         return os.isatty(descriptor)
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 Got = TypeVar("Got")
 
 _REMOTE: dict[str, Callable[[str], BinaryIO]] = {}
-# Whoever opens a pipe would wait for a writer.
+# Opening a pipe would wait for a writer.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 

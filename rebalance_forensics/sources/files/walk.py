@@ -75,7 +75,7 @@ def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limit
 
 
 def _root_names(paths: Sequence[str]) -> list[str]:
-    """What stands before the paths under each root: nothing for one, else as much of its name as tells them apart."""
+    """The prefix of paths under each root: nothing for one, else as much of its name as distinguishes them."""
     unique = sorted(set(paths))
     if len(unique) == 1:
         return ["" for _ in paths]

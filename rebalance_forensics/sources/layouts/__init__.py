@@ -104,7 +104,7 @@ def _is_record(name: str | None, text: str) -> bool:
 
 
 def end_of_time(line: str) -> int:
-    """Where the time in front of a line ends, whatever the rest of its header is; 0 where it begins with none."""
+    """Where the time in front of a line ends, with any header after it; 0 where it begins with none."""
     dated = by_name()["dated-message"]
     return dated.end_of_time(line) if isinstance(dated, TextLayout) else 0
 

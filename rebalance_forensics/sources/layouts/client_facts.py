@@ -61,7 +61,7 @@ def _is_franz_go(fields: Fields) -> bool:
 
 
 def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
-    """The message with the facts beside it; KafkaJS and franz-go have theirs whatever layout the object is of."""
+    """The message with the facts beside it, which KafkaJS and franz-go have in objects of any layout."""
     if is_kafkajs(fields):
         message, keys = with_namespace(message, fields), KAFKAJS_FACTS
     elif not keys and _is_franz_go(fields):

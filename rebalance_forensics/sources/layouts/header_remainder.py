@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
-# How Kafka's classes begin their messages (LogContext): a message starts here, whatever stands before it. The last
+# How Kafka's classes begin their messages (LogContext): a message starts here, after anything. The last
 # alternative is ruby-kafka's tag.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"

@@ -1,4 +1,4 @@
-"""What the objects of log stores and shippers mean, whatever they call it: the line, its time, its host, its level."""
+"""The meaning of keys in the objects of log stores and shippers: the line, its time, its host, its level."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WHOLE_NAME = 2
 _SURE_LOGGERS = 4
 _LONGEST_COUNT = 19
 
-# The most telling first; a name also ends a longer path (`kubernetes.pod_name`, `resource.labels.pod_name`).
+# The most specific first; a name also ends a longer path (`kubernetes.pod_name`, `resource.labels.pod_name`).
 TEXTS = (
     "raw", "message", "log", "line", "logmessage", "logentry", "logline", "rawmessage", "msg", "textpayload", "body",
     "stringvalue", "eventline", "eventoriginal", "original", "event", "content", "text", "fullmessage",
@@ -216,7 +216,7 @@ def level_in(leaves: Leaves) -> str | None:
 
 
 def logger_in(leaves: Leaves) -> str | None:
-    """The logger: whatever goes by that name, or what looks like a class under a vaguer one."""
+    """The logger: the value of that name, or what looks like a class under a vaguer one."""
     sure, vague = LOGGERS[:_SURE_LOGGERS], LOGGERS[_SURE_LOGGERS:]
     return first_called(leaves, sure) or first_called(leaves, vague, lambda text: _CLASS.match(text) is not None)
 

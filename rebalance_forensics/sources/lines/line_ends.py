@@ -15,7 +15,7 @@ NUL = b"\x00"
 LOOK_BEHIND = 32
 """Bytes before a place that decide whether a line starts there."""
 
-# So many NULs in the middle of a line are padding; fewer may stand in a key that somebody logged.
+# So many NULs in the middle of a line are padding; fewer may stand in a key that was logged.
 _PADDING_BYTES = 16
 _MOST_PENDING = 64 << 10
 _BOM = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"

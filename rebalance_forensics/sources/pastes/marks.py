@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 
 _DEEPEST = 4
-# In a run of so many lines that all begin with it, a mark is one, whatever follows it.
+# In a run of so many lines that all begin with it, a mark is one before any text.
 _SURE_RUN = 4
 # A fence of Markdown, the ends of a comment, the upper and lower side of a frame.
 _BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|`|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")

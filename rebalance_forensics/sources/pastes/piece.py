@@ -99,6 +99,6 @@ def _header(text: str) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=8192)
 def _parsed(text: str) -> Parsed | None:
-    """The record that begins with the text, as far as its layout tells."""
+    """The record that begins with the text, as far as its layout shows."""
     name = layouts.header_layout(text) if text[:1] not in (" ", "\t", "") else None
     return layouts.by_name()[name].parse(text) if name else None

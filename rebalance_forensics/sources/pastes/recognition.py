@@ -10,7 +10,7 @@ from rebalance_forensics.sources.pastes import characters, joined_records, marks
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
-"""In bytes; nobody selects more by hand."""
+"""In bytes; people do not select more by hand."""
 _LOOKED_AT = 400
 _NEAR_THE_EDGE = 30
 # The longest line with a name and a time that a chat puts above a record.

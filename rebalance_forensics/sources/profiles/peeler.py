@@ -113,7 +113,7 @@ def _chain_step(line: Line, name: str, layout: str | None) -> list[Line]:
 
 
 def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> list[Line]:
-    """Peel a line: first the envelopes of its file, whose records are of `layout`, then whatever else is around it."""
+    """Peel a line: first the envelopes of its file, whose records are of `layout`, then any others."""
     lines, depth = [line], 0
     for name in chain:
         peeled = [inside for each in lines for inside in _chain_step(each, name, layout)]

@@ -126,7 +126,7 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What one file shows by itself, whatever lies beside it and whatever zones the user gives.
+    """What one file shows by itself, without its neighbours and the zones that the user gives.
 
     `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
     are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
@@ -173,7 +173,7 @@ def with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
 
 
 def _lead(sample: Sample) -> str | None:
-    """What tells the part of a file that belongs to the record before it; its whole beginning where no header shows."""
+    """The length of a file's beginning that belongs to the record before it; all of it where no header shows."""
     first = next((line.raw for line in sample.lines if line.parsed and not line.late), None)
     at = 0
     for line in sample.head.split(b"\n") if first is not None else ():

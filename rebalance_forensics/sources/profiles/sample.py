@@ -226,7 +226,7 @@ def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout:
         for each in inside:
             name, parsed = _read(each) or (layouts.UNKNOWN, None)
             if parsed is not None and waiting and parsed.stamp is None and parsed.logger is None:
-                name, parsed = layouts.UNKNOWN, None  # the message of the header above, whatever it looks like
+                name, parsed = layouts.UNKNOWN, None  # the message of the header above, of any form
             waiting = parsed is not None and each.fields is None and awaits_message(parsed.message)
             found.append(Sampled(each, name, parsed, late=False, raw=line.text, among=len(inside)))
             headers += parsed is not None

@@ -35,7 +35,7 @@ def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *,
 
 
 def has_form_of(line: bytes, other: bytes) -> bool:
-    """True if two lines begin alike for as long as a time is, whatever the digits."""
+    """True if two lines begin alike for as long as a time is, digits apart."""
     return _DIGIT.sub(b"9", line[:_TIME_BYTES]) == _DIGIT.sub(b"9", other[:_TIME_BYTES])
 
 
@@ -84,12 +84,12 @@ def _ends_a_line(record: LogRecord) -> bool:
 
 
 def _torn(last: LogRecord) -> LogRecord:
-    """The record with what was cut off marked; what has no level is a virtual machine's last word, or nobody's."""
+    """The record with what was cut off marked; what has no level is a virtual machine's last word."""
     headed = last.level is not None and not last.bare and "\n" not in last.message
     torn = headed and last.logger is None and LEFT_OUT not in last.message
     return replace(last, message=f"{last.message}{LEFT_OUT}") if torn else last
 
 
 def _form(line: bytes) -> bytes:
-    """How a line begins: its first bytes, whatever the digits."""
+    """How a line begins: its first bytes, digits apart."""
     return _DIGIT.sub(b"9", line[:_FORM_BYTES])

@@ -231,7 +231,7 @@ class Recorder:
                 for part in each.parted() if each.more else (each,):
                     try:
                         record = self.record(part)
-                    except Exception as error:  # noqa: BLE001 - whatever it was, it is told with the record's place
+                    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported with the record's place
                         self.counts.spoil(part.offset, error)
                         continue
                     if before is not None and record.at is None and record.message.startswith(JVM_OUTPUT):

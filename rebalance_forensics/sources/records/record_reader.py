@@ -180,7 +180,7 @@ def stamp_of(line: str) -> Stamp | None:
 
 
 def parse_line(line: str) -> LogRecord:
-    """The record in a text of unknown origin, in whatever envelope and layout."""
+    """The record in a text of unknown origin, in any envelope and layout."""
     first, newline, rest = line.rstrip("\r\n").partition("\n")
     peeled = opened(Line(text=first))
     inside = peeled[0] if peeled else Line(text=first)
