@@ -7,8 +7,8 @@ import traceback
 from pathlib import Path
 
 ASK = "please report it as a bug, with this sentence and, if you may share them, the lines that it names"
+# Set to anything, it puts the whole trace of each defect on standard error.
 TRACE = "REBALANCE_FORENSICS_TRACE"
-"""Set to anything, it puts the whole trace of each defect on standard error."""
 _LONGEST = 200
 _PACKAGE = Path(__file__).parent
 

@@ -8,11 +8,11 @@ QUARTER_HOUR_MS = 15 * MINUTE_MS
 EASTERNMOST = 14 * 60
 """Minutes east of UTC in Kiribati; no zone is further away (IANA time zone database)."""
 WESTERNMOST = -12 * 60
+# Offsets between full hours, summer time included.
 _NOT_FULL_HOURS = frozenset({
     *(-570, -270, -210, -150),  # the Marquesas, Venezuela until 2016, Newfoundland
     *(210, 270, 330, 345, 390, 510, 525, 570, 630, 765, 825),  # Iran to Burma, North Korea, Australia, Chatham
 })  # fmt: skip
-"""Offsets between full hours, summer time included."""
 _OFFSETS: set[int] = {*range(WESTERNMOST, EASTERNMOST + 1, 60), *_NOT_FULL_HOURS}
 _IN_USE: list[int] = sorted(_OFFSETS, key=lambda minutes: (abs(minutes), minutes))
 SUMMER_MINUTES = 60

@@ -11,15 +11,15 @@ from rebalance_forensics.records import LEFT_OUT
 
 _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
+# What a person puts before a line to show that it is one.
 _QUOTED = "> \t`\"'*-\u2022"
-"""What a person puts before a line to show that it is one."""
+# Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence.
 _OWN_WORDS = 24
-"""Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence."""
+# So many are enough where a message with its group is all that stands in a line, behind marks at most.
 _WHOLE_LINE = 16
-"""So many are enough where a message with its group is all that stands in a line, behind marks at most."""
 _LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+# What docker compose prints before each line.
 _SERVICE = r"[\w.-]{1,80}\s{1,40}\|"
-"""What docker compose prints before each line."""
 _THROWN = re.compile(
     rf"""[>\s]{{0,20}}(?:{_SERVICE}\s{{0,4}})?(?:(?:Caused by|Suppressed|Exception in thread "[^"\n]{{1,200}}"):?\s)?"""
 )

@@ -25,11 +25,11 @@ _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 
 
 _REMEMBERED = 4096
+# Characters; what names no member is short and repeats.
 _SHORT = 64
-"""Characters; what names no member is short and repeats."""
 LEAST_OF_A_TEXT = 2
+# So many letters of a text of Kafka's own tell that it is one, and which.
 LEAST_TO_BE_SURE = 9
-"""So many letters of a text of Kafka's own tell that it is one, and which."""
 
 Release = tuple[int, int]
 """Major and minor number of a release of Kafka's."""

@@ -24,18 +24,18 @@ from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.records import LEFT_OUT
 
 _SHORTEST_LEAD = 4
+# So many letters of its own must be left of a message.
 _LEAST = 9
-"""So many letters of its own must be left of a message."""
+# So many where the class that logged it is known: it says few things.
 _LEAST_OF_ITS_CLASS = 6
-"""So many where the class that logged it is known: it says few things."""
+# So many of the end of a reason, whose message around it is known.
 _LEAST_OF_A_REASON = 6
-"""So many of the end of a reason, whose message around it is known."""
+# Kafka has some thirty reasons: with so many characters of one, few others begin alike.
 _LEAST_TO_BEGIN_A_REASON = 2
-"""Kafka has some thirty reasons: with so many characters of one, few others begin alike."""
 _IDS = frozenset({"member", "members", "old_member", "group", "instance_id"})
 _ID_LETTERS = re.compile(r"[^\s,;()\[\]{}'\"]+")
+# What a person writes; objects that Kafka prints end with brackets or numbers.
 _PLAIN_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){1,20}")
-"""What a person writes; objects that Kafka prints end with brackets or numbers."""
 _LONGEST = 2_000
 
 Fields = Mapping[str, FieldValue]

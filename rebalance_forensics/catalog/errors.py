@@ -11,8 +11,8 @@ _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s
 # "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
 _LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*)?", re.DOTALL)
 _QUOTES = "'\"` "
+# Characters of a text that was cut which leave no doubt which error it was.
 _LONG = 60
-"""Characters of a text that was cut which leave no doubt which error it was."""
 
 
 class ErrorNames(Struct, frozen=True):

@@ -21,10 +21,10 @@ from rebalance_forensics.records import EpochMs, LogRecord
 _ROLES = frozenset(get_args(Role))
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
+# Stands for a pattern where only the prefix of a line is known.
 PREFIX = "process/group-mentioned"
-"""Stands for a pattern where only the prefix of a line is known."""
+# The end of the year 9999; a log that says later than that has its digits wrong.
 END_OF_9999: EpochMs = 253_402_300_799_999
-"""The end of the year 9999; a log that says later than that has its digits wrong."""
 
 
 def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
@@ -90,8 +90,8 @@ def _quoted(record: LogRecord, match: Match) -> str:
     return "\n".join(line for line in (record.text, thrown, frame) if line)
 
 
+# The component that prints such a configuration at its start, whatever else the file holds.
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}
-"""The component that prints such a configuration at its start, whatever else the file holds."""
 
 
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:

@@ -13,14 +13,14 @@ from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\">(])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
+# What a listener container wraps in an exception of its own says why the member is no longer one, or never was.
 _THROWN_BY_KAFKA = re.compile(
     r"\nCaused by: (org\.apache\.kafka\.(?:clients\.consumer\.CommitFailed"
     r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol))"
     r"Exception)(?:: ([^\n]*))?"
 )
-"""What a listener container wraps in an exception of its own says why the member is no longer one, or never was."""
+# Kafka itself logs it with words that the catalog knows: elsewhere it was thrown to the application, which logs it.
 _FOR_THE_CALLER = re.compile(r"\norg\.apache\.kafka\.clients\.consumer\.CommitFailedException\b")
-"""Kafka itself logs it with words that the catalog knows: elsewhere it was thrown to the application, which logs it."""
 _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
@@ -33,12 +33,12 @@ _SPOKEN = re.compile(
 )
 _FRAME = re.compile(r"\n[^\S\n]*+at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
 _FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
+# The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator), and what it calls
+# (ConsumerPartitionAssignor): of a trace that somebody cut short only the latter may be left.
 _ASSIGNING = re.compile(
     r"\n[^\S\n]*+at [\w.$/]*"
     r"(?:(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)|Assignor\.assign)\("
 )
-"""The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator), and what it calls
-(ConsumerPartitionAssignor): of a trace that somebody cut short only the latter may be left."""
 LONGEST_DETAIL = 300
 
 

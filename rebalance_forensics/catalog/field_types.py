@@ -15,6 +15,7 @@ from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_
 # Flattened logs put the whole dump on one line, so a setting ends where the next one begins.
 _SETTING = re.compile(r"(?:^|\s)([a-z][\w.-]*) =(.*?)(?=\s+[a-z][\w.-]* =|\s*$)", re.DOTALL)
 
+# Nothing secret is kept: no password, no SASL, no SSL setting is in this list.
 KEPT = frozenset(
     """
     application.id application.server broker.id node.id client.id client.rack connect.protocol
@@ -35,7 +36,6 @@ KEPT = frozenset(
     kafkastore.group.id leader.eligibility share.group.enable unclean.leader.election.enable
     """.split()  # noqa: SIM905 - words read best as words
 )
-"""Nothing secret is kept: no password, no SASL, no SSL setting is in this list."""
 
 
 def read_settings(text: str) -> tuple[tuple[str, str], ...]:
@@ -269,8 +269,8 @@ _COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n
 _PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
 _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
 ANY = r"(?s:.*?)"
+# What people put in place of an address before they publish a log.
 _MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
-"""What people put in place of an address before they publish a log."""
 
 TYPES: Mapping[str, HoleType] = {
     "id": HoleType(r"\S+?", name, loose=r"[^\n]+?"),

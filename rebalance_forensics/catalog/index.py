@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
 
+# Leads are looked up by as many of their first characters as one of these; the longest that fits.
 _WIDTHS = (24, 12, 8, 6)
-"""Leads are looked up by as many of their first characters as one of these; the longest that fits."""
 _OPENING = min(_WIDTHS)
 _FEW = 12
+# For so few needles, or in so long a text, looking for each costs less than taking all words of the text.
 _MANY_WORDS = 4000
-"""For so few needles, or in so long a text, looking for each costs less than taking all words of the text."""
 
 T = TypeVar("T")
 Place = tuple[int, T, str, str]

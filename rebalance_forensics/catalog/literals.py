@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _WORDS_IN_A_ROW = 4
+# Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out.
 _STEMS = (
     *"""
     ebalanc oordinator ssignment ssignor ssigned eartbeat onnector eneration hutdown opology ejoining
@@ -21,12 +22,11 @@ _STEMS = (
     *("hutting down", "shut down", " fenced", " uncaught", "Uncaught ", "imed out", "ISR from", "ersion updated to"),
     *("afka Connect", "afka version", "onfig values:", "onsumer has", "onsumer stopped", "Herder "),
 )
-"""Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out."""
 
+# Names that lines of every kind contain.
 _EVERYWHERE = ("__consumer_offsets", "BrokerServer")
-"""Names that lines of every kind contain."""
+# Nine letters of rare words, or as much with common ones.
 _RARE = 34
-"""Nine letters of rare words, or as much with common ones."""
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|__|[A-Z]{4}")
 
 
@@ -77,18 +77,19 @@ def _phrases(stretch: str) -> Iterable[str]:
                 yield phrase
 
 
+# Any window of this length holds an aligned word of four bytes, which the scan without Hyperscan relies on.
 SHORTEST = 7
-"""Any window of this length holds an aligned word of four bytes, which the scan without Hyperscan relies on."""
 _LONGEST = 32
 _RARE_LETTERS = 4
+# Common words are rare as a pair: "Loaded member", "Kafka version:", "Starting task".
 _COMMON_LETTERS = 12
-"""Common words are rare as a pair: "Loaded member", "Kafka version:", "Starting task"."""
 
 # JSON, CSV and XML write these as they are; quotes, backslashes, angle brackets and line breaks they do not.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.\-:(),\[\]]+")
+# The name of a value beside the message, which a logger of JSON writes in quotes.
 _KEY = re.compile(r"[\s,]*\w+: ?")
-"""The name of a value beside the message, which a logger of JSON writes in quotes."""
 
+# Words that lines about anything but groups are made of, too.
 _COMMON = frozenset(
     """
     a an and are as at be been by can cannot could due error failed failure for from has have in info into is it its
@@ -106,7 +107,6 @@ _COMMON = frozenset(
     watermark write writing zookeeper
     """.split()  # noqa: SIM905 - words read best as words
 )
-"""Words that lines about anything but groups are made of, too."""
 
 
 def words_to_search(literals: Iterable[str]) -> str | None:

@@ -210,8 +210,8 @@ class Catalog:
         return known
 
 
+# So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are.
 _MOST_BREAKS = 4
-"""So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRACE = re.compile(
     r"\n(?:[^\S\n]++at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |[^\S\n]++\.\.\. \d+ )"

@@ -27,11 +27,11 @@ from rebalance_forensics.catalog.template import (
     words_in,
 )
 
+# The look ahead that a program may have; any other is refused by RE2.
 BREAK_AHEAD = r"(?=\s*\n)"
-"""The look ahead that a program may have; any other is refused by RE2."""
 _MARK = "\x0b"
+# What `\s` means to `regex`; the mark is one of them, so that blanks in a program pass over it.
 _BLANKS = r"\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
-"""What `\\s` means to `regex`; the mark is one of them, so that blanks in a program pass over it."""
 _TOKEN = re.compile(r"(?P<ahead>\(\?=\\s\*\\n\))|\\(?P<escaped>.)|(?P<opens>\[\^?\]?)|(?P<closes>\])|.", re.DOTALL)
 _BREAKS = regex.compile(r"(?<=\S)(?=[^\S\n]*+\n)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -112,8 +112,8 @@ _Readers = tuple[Types, tuple[_Reader, ...], bool]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
+# Backtracking is quickest where it cannot go far: in so short a text, with so few places to cut it anew.
 _FEW_CUTS = 3
-"""Backtracking is quickest where it cannot go far: in so short a text, with so few places to cut it anew."""
 
 
 @dataclass

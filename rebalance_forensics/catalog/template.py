@@ -29,8 +29,8 @@ class Maybe(Struct, frozen=True):
 
 Part = str | Hole | Maybe
 
+# The type of a broker as Java prints it: host, port, id and rack.
 _ADDRESS = "node"
-"""The type of a broker as Java prints it: host, port, id and rack."""
 
 _TOKEN = re.compile(
     r"(?P<open>\[\[)|(?P<close>\]\])|(?P<brace>\{\{|\}\})|\{'(?P<quoted>[^']*)'\}"

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 _GRAM = 4
+# Wherever a literal starts, a window of seven bytes holds one whole word of four at an aligned place.
 _WINDOW = 2 * _GRAM - 1
-"""Wherever a literal starts, a window of seven bytes holds one whole word of four at an aligned place."""
 _CHUNK = 1 << 16
 _WINDOW_MASK = np.uint64((1 << (8 * _WINDOW)) - 1)
 

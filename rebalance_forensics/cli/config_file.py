@@ -11,6 +11,7 @@ from typing import Any
 
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 
+# Setting -> the parameter of commands whose default it is, and its type.
 SETTINGS: Mapping[str, tuple[str, type]] = {
     "zones": ("tz", list),
     "cluster": ("cluster", str),
@@ -19,7 +20,7 @@ SETTINGS: Mapping[str, tuple[str, type]] = {
     "engine": ("engine", str),
     "java_home": ("java_home", str),
 }
-"""Setting -> the parameter of commands whose default it is, and its type."""
+# What `[outputs]` may hold: files that every `analyze` writes.
 OUTPUTS: Mapping[str, tuple[str, type]] = {
     "html": ("html", str),
     "json": ("json", str),
@@ -28,7 +29,6 @@ OUTPUTS: Mapping[str, tuple[str, type]] = {
     "export": ("export", list),
     "output_mode": ("output_mode", str),
 }
-"""What `[outputs]` may hold: files that every `analyze` writes."""
 COMMANDS = ("explain", "timeline", "whois", "events", "coverage", "compare")
 DEMO = ("engine", "java_home")
 KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}

@@ -13,8 +13,8 @@ from rebalance_forensics.cli.outcomes import colored, leave, say, warn, width
 from rebalance_forensics.pipeline.refusals import InputError
 
 PAGE = Path("rebalance-report.html")
+# What most groups that keep rebalancing suffer from.
 ORDINARY = "slow-processing"
-"""What most groups that keep rebalancing suffer from."""
 
 
 def _begin_with(incomplete: str) -> list[str]:

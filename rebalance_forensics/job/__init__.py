@@ -29,8 +29,8 @@ from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.output_files import OutputError, write_whole
 
+# What was begun on a store is undone or finished; what is not by then, the next run does.
 TIDYING_S = 20.0
-"""What was begun on a store is undone or finished; what is not by then, the next run does."""
 
 
 def main(arguments: Sequence[str]) -> int:

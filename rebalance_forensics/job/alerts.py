@@ -33,8 +33,8 @@ OUTBOX = "_alerts"
 SENT = "_alerts/sent"
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 TIMEOUT_S = 10.0
+# Before each further attempt.
 PAUSES_S = (1.0, 2.0, 4.0, 8.0)
-"""Before each further attempt."""
 TOO_MANY, SERVER_ERROR = 429, 500
 _KINDS = ("slack", "pagerduty", "generic")
 

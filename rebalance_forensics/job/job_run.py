@@ -63,8 +63,8 @@ from rebalance_forensics.records import DAY_MS
 
 _AS_THEY_WERE = "the tables are as they were"
 _HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
+# About what one task sorts and investigates in memory of its own.
 EVENTS_A_SHARD = 500_000
-"""About what one task sorts and investigates in memory of its own."""
 
 
 def check(options: JobOptions) -> Store:

@@ -14,8 +14,8 @@ from rebalance_forensics.process.cores import cores
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Set where something else has chosen the master.
 _SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "DATABRICKS_RUNTIME_VERSION")
-"""Set where something else has chosen the master."""
 
 
 @contextmanager

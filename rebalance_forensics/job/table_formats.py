@@ -29,8 +29,8 @@ OUTBOX = "_lake"
 PARTITIONS = ("date", "cluster")
 PACKAGES = {"delta": "io.delta:delta-spark_2.13", "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13"}
 _VIEW = "_rebalance_rows"
+# The name of the Iceberg catalog of the output's directories, where no other is named; `iceberg` is one of them.
 _OURS = "rebalance_forensics"
-"""The name of the Iceberg catalog of the output's directories, where no other is named; `iceberg` is one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

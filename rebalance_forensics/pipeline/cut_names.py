@@ -38,15 +38,15 @@ _NAME_THEIR_GROUP = (
     *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
     OffsetCommitFailed,
 )  # fmt: skip
+# Processes that name the group in each of their lines.
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
-"""Processes that name the group in each of their lines."""
 _BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
 _GROUPS = re.compile(r"[\[ ]groupId=([^\],\s\u2026]{1,250})[\],]")
 _OF_MEMBERS = ("member", "members", "old_member")
+# So many letters of a group.instance.id, or of a random id of Kafka, tell it from the few others in a paste.
 _ENOUGH = 4
-"""So many letters of a group.instance.id, or of a random id of Kafka, tell it from the few others in a paste."""
 
 
 class Named:
@@ -219,8 +219,8 @@ def _begins(begun: str, other: str) -> bool:
     return begun.endswith(LEFT_OUT) and begun != other and other.startswith(begun.removesuffix(LEFT_OUT))
 
 
+# How the line begins that stands for new static members and for those that came back (since 3.0).
 _JOINS = re.compile(r"\bStatic member with groupInstanceId=")
-"""How the line begins that stands for new static members and for those that came back (since 3.0)."""
 _TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
 
 

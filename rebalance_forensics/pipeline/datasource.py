@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 OnBatch = Callable[["DataFrame", int], None]
+# How soon a stream that is asked to end notices.
 _LOOK_S = 1
-"""How soon a stream that is asked to end notices."""
 
 
 def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, begin: str = "{}") -> DataFrame:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from rebalance_forensics.sources.files.budgets import UNPACKED
 
+# Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory.
 UP_TO_BYTES = 512 << 20
-"""Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory."""
 _LITTLE = 50_000
 _PACKED = frozenset({".gz", ".tgz", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txz", ".tbz2", ".tzst"})
 

@@ -13,8 +13,8 @@ from rebalance_forensics.events.process import (
     VersionReported,
 )
 
+# What a client says of itself before it is a member of anything, and what an application says.
 _OF_THE_PROCESS = (ClusterReported, ExceptionLogged, SettingsReported, StartTimeReported, VersionReported)
-"""What a client says of itself before it is a member of anything, and what an application says."""
 
 
 class Mentions:

@@ -14,11 +14,11 @@ from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.sources.records.record_reader import parse_line
 
 KAFKA_LAYOUT = re.compile(r"\[[-\d]{10}[ T][\d:,.]{8,12}\] [A-Z]{4,5} ")
+# Where the messages of Kafka's clients begin.
 MESSAGE = re.compile(
     r"\[(?:\w{0,60}Consumer|Worker|Producer|Group|AdminClient|Schema registry)\w*+(?: \w*+)?[=\] ]"
     r"|stream-(?:thread|client) \["
 )
-"""Where the messages of Kafka's clients begin."""
 MESSAGE_KEYS = frozenset({
     *("message", "msg", "log", "body", "event", "short_message", "full_message", "stack_trace", "stacktrace"),
     *("exception", "exc_info", "error.stack_trace", "thrown", "throwable", "error"),
@@ -129,8 +129,8 @@ _FIELDS = {
     "host": ("client_host", "node", "endpoint", "leader_url", "worker"),
     "assignment": ("assignment", "participants", "assigned_active", "owned_active", "revoking_active"),
 }
+# What a field of an event names; a field that is not here names nobody.
 KINDS = {field: kind for kind, fields in _FIELDS.items() for field in fields}
-"""What a field of an event names; a field that is not here names nobody."""
 
 
 def names_in_events(analysis: Analysis) -> Iterator[Named]:

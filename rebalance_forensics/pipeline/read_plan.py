@@ -21,15 +21,15 @@ from rebalance_forensics.sources.profiles.neighbours import profiles
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.splits import Split, plan
 
+# Up to this workload one process is done before another one has started and taken a share.
 ALONE_HERE = 512_000_000
-"""Up to this workload one process is done before another one has started and taken a share."""
 ALONE_ON_SPARK = 100_000_000
 """Up to this workload one task of Spark reads alone: workers may be running already, and the input may be far away."""
 _LEAST_SPLIT = 1 << 20
+# With so many splits a worker, it matters less that parts of a log hold more events than others.
 _SPLITS_EACH = 4
-"""With so many splits a worker, it matters less that parts of a log hold more events than others."""
+# So many tasks a worker even out what their splits differ; more only cost their start.
 _TURNS = 16
-"""So many tasks a worker even out what their splits differ; more only cost their start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,10 +34,10 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 REMEMBERED = 4096
 _NOT_ASKED = object()
+# Envelopes that people put around lines; all others but colours are those of collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
-"""Envelopes that people put around lines; all others but colours are those of collectors."""
+# Kafka says far more at these levels than any catalog can know; not knowing it is no gap.
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
-"""Kafka says far more at these levels than any catalog can know; not knowing it is no gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

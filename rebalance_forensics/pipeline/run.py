@@ -30,8 +30,8 @@ Progress = Callable[[int, int], None]
 """Called with how many bytes are done, and of how many."""
 
 
+# From so many bytes on the JVM's optimizing compiler earns its keep.
 PAYS_TO_COMPILE = 32 << 30
-"""From so many bytes on the JVM's optimizing compiler earns its keep."""
 
 
 def no_progress(done: int, total: int) -> None:

@@ -49,8 +49,8 @@ def _rotated(value: int, bits: int) -> int:
     return (value << bits | value >> 32 - bits) & _MASK
 
 
+# A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md).
 LINE_BYTES = 50_000
-"""A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md)."""
 _PLACES = 8
 _WINDOW = 64 << 10
 

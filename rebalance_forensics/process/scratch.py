@@ -15,8 +15,8 @@ from threading import Lock
 from rebalance_forensics.process.identity import Process
 
 PREFIX = "rebalance-forensics-"
+# The directory in which Python's multiprocessing keeps its sockets, removed only by a process that ends normally.
 SOCKETS_PREFIX = "pymp-"
-"""The directory in which Python's multiprocessing keeps its sockets, removed only by a process that ends normally."""
 _OWNER = "owner.json"
 _lock = Lock()
 _directories: dict[tuple[int, str], Path] = {}

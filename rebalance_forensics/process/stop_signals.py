@@ -12,8 +12,8 @@ from types import FrameType
 
 from rebalance_forensics.process import scratch
 
+# A command has so long to tidy up; afterwards it ends wherever it is.
 SOON_S = 1.5
-"""A command has so long to tidy up; afterwards it ends wherever it is."""
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _SENTENCES = {"SIGINT": "interrupted", "SIGTERM": "told to end (SIGTERM)", "SIGHUP": "its terminal is gone (SIGHUP)"}
 

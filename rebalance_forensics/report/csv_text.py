@@ -13,8 +13,8 @@ from rebalance_forensics.report.schema import Columns, Value
 from rebalance_forensics.report.times import iso
 
 CELL_CHARACTERS = 8_000
+# Also as full-width signs, which some spreadsheets take for the narrow ones.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Also as full-width signs, which some spreadsheets take for the narrow ones."""
 
 
 def table(columns: Columns, rows: Iterable[tuple[Struct, ...]], **in_words: Callable[[Value], Value]) -> str:

@@ -21,8 +21,8 @@ from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import count, place, share, sureness
 
+# From here on a rival is worth a word where there is room for a few only.
 MATTERS = 0.2
-"""From here on a rival is worth a word where there is room for a few only."""
 SECOND_CHARACTERS = 8
 PLACES_SHOWN = 2
 LOGS_SHOWN = 12

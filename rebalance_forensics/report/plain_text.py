@@ -11,8 +11,8 @@ from rebalance_forensics.timeline.evidence import shortened
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
 # No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
+# The most lines shown of one record; the last of them holds the rest.
 MOST_LINES = 6
-"""The most lines shown of one record; the last of them holds the rest."""
 STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 

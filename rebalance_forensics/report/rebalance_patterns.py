@@ -20,8 +20,8 @@ REASONS_SHOWN = 8
 NAMES_SHOWN = 6
 LEADERS_SHOWN = 20
 TIMES_SHOWN = 4
+# Gaps up to so many times a setting are said to match it.
 AS_LONG = 1.2
-"""Gaps up to so many times a setting are said to match it."""
 
 
 class Clock(Struct, frozen=True):

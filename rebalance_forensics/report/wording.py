@@ -17,8 +17,8 @@ UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
 DAY_CHARACTERS = 10
 CULPRITS_SHOWN = 8
+# Random ids and addresses.
 GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
-"""Random ids and addresses."""
 UNNAMED_CLUSTERS = ("", "default")
 
 

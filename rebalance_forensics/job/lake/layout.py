@@ -31,8 +31,8 @@ def output_store(store: Store) -> Store:
     return store
 
 
+# What a run has written and not yet put in its place.
 WORK = "_work"
-"""What a run has written and not yet put in its place."""
 EVERY_CLUSTER = "*"
 
 Partition = tuple[int, str]

@@ -21,8 +21,8 @@ from rebalance_forensics.pipeline.schemas import spark_schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# So many looks at files are worth a stage of Spark's.
 SPREAD_FROM = 32
-"""So many looks at files are worth a stage of Spark's."""
 T = TypeVar("T")
 Batches = Iterable[pa.RecordBatch]
 Stage = Callable[[Batches], Iterator[pa.RecordBatch]]

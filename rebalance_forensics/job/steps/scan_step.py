@@ -28,8 +28,8 @@ from rebalance_forensics.sources.files.places import open_remote_with
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.profile import FileProfile
 
+# A task is worth starting for this much; small files are read many in one.
 TASK_BYTES = 256 << 20
-"""A task is worth starting for this much; small files are read many in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

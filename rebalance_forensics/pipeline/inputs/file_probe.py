@@ -25,11 +25,11 @@ from rebalance_forensics.sources.files.walk import discover_stored
 from rebalance_forensics.sources.profiles import profile
 from rebalance_forensics.sources.profiles.sample import beginning
 
+# A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it.
 HEAD_BYTES = 4096
-"""A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it."""
 FILES_A_TASK = 32
+# Files are opened side by side, for an object store takes its time to answer.
 WAITING = 16
-"""Files are opened side by side, for an object store takes its time to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

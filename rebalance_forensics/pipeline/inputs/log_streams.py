@@ -24,8 +24,8 @@ Offset = dict[str, Any]
 """How many bytes of each file are read, as JSON: what a checkpoint holds."""
 PART = "Part"
 """The `event` of a row that describes a part; its payload is a Part."""
+# The last line of a log ends in here.
 _TAIL = 1 << 20
-"""The last line of a log ends in here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ UNSETTLED_BYTES = 1 << 20
 """No record is longer."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
 _TIMES = ("first", "last", "opening", "closing")
+# What of a profile says how a file continues, how to read fast, or depends on its age: no settled event shows it.
 _BESIDE = {
     "layouts",
     "late",
@@ -39,7 +40,6 @@ _BESIDE = {
     "kafka_version",
     "near_ms",
 }
-"""What of a profile says how a file continues, how to read fast, or depends on its age: no settled event shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ from rebalance_forensics.sources.profiles.profile import FileProfile, Look
 from rebalance_forensics.sources.times.timestamps import with_year
 from rebalance_forensics.sources.times.zones import ZoneRules
 
+# What of a profile shows in no event: what continues in other files is in `followed_by`.
 _BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
-"""What of a profile shows in no event: what continues in other files is in `followed_by`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 from rebalance_forensics.pipeline.refusals import InputError
 
 OLDEST = 17
+# Java 24 took the security manager away, which Hadoop in Spark 4.0 and 4.1 still asks for.
 NEWEST_BEFORE_SPARK_4_2 = 23
-"""Java 24 took the security manager away, which Hadoop in Spark 4.0 and 4.1 still asks for."""
 _VERSION = re.compile(r'(?:version |JAVA_VERSION=)"(?:1\.)?(\d++)[^"\n]*"')
 
 

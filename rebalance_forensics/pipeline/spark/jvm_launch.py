@@ -29,6 +29,7 @@ SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
 GONE_SECONDS = 0.5
 ROOT = Path(__file__).resolve().parents[3]
+# What org.apache.spark.launcher.JavaModuleOptions opens to Spark.
 _OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -46,7 +47,6 @@ _OPENED = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-"""What org.apache.spark.launcher.JavaModuleOptions opens to Spark."""
 
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",

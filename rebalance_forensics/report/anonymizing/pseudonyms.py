@@ -11,8 +11,8 @@ from typing import cast
 SEGMENT = re.compile(r"(?=[-.])")
 INNER = re.compile(r"[-._/:+]")
 NUMBERED = re.compile(r"(.+?)(-\d{1,6})?", re.DOTALL)
+# A broker id or a Streams task: they identify nobody.
 NUMBER = re.compile(r"(?:broker-)?\d+|\d+_\d+")
-"""A broker id or a Streams task: they identify nobody."""
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 TOKEN = re.compile(r"[\w.@…-]+")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, NOBODY, TOKEN, UUID, Pseudonyms
 
+# A line of a dump of settings, also where JSON escapes its line ends.
 PRINTED = re.compile(r"((?:^|\n|\\n)(?:\t|\\t| )+[a-z][\w.-]+ = )([^\n\\]+)")
-"""A line of a dump of settings, also where JSON escapes its line ends."""
 WORD = re.compile(r"[^\s,\[\](){}'\"]+")
 CLASS_AS_VALUE = re.compile(
     r"(?:org\.apache\.|io\.confluent\.|io\.debezium\.|io\.strimzi\.|java\.|javax\.|kafka\.|com\.sun\.|org\.springframework\.)"
@@ -99,13 +99,13 @@ HOST_IN_TEXT = re.compile(
     rf"(?=[\w.-]*[\d.-])({_HOST})"
 )
 URL = re.compile(r"\w://(?:([^/\s:@]+)(?::([^/\s@]+))?@)?([\w.-]+)")
+# A mail address, or a principal of Kerberos (`kafka/broker-7.acme.lan@ACME.LAN`).
 MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]+(?:/[\w.-]+)?@(?:[\w-]+(?:\.[\w-]+)+|[A-Z][A-Z-]+)\b")
-"""A mail address, or a principal of Kerberos (`kafka/broker-7.acme.lan@ACME.LAN`)."""
+# A part of a distinguished name (RFC 4514), as certificates and LDAP have it.
 DISTINGUISHED = re.compile(
     r"((?:\b(?:CN|OU|DC|UID|EMAILADDRESS|SERIALNUMBER|STREET)|(?:(?<=[,+])|(?<=[,+] ))(?:O|L|ST|C))=)"
     r"([^,+=\n]+(?=\s*[,+]\s*[A-Za-z]{1,15}=)|[^\s,+=;\])}\"']+)"
 )
-"""A part of a distinguished name (RFC 4514), as certificates and LDAP have it."""
 # Kafka's own ids of clusters, topics and KIP-848 members: 16 bytes in base64, which mix letters and digits.
 KAFKA_ID = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22}(?![\w-])")
 # Classes of the application, also as logback shortens them ("c.a.billing.Main"): they name its owner.

@@ -20,8 +20,8 @@ SUFFIX = ".slack.json"
 SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
 INCIDENTS_SHOWN = 5
 PROOF_SHOWN = 3
+# Slack writes it in the reader's zone.
 READERS_TIME = "{date_short_pretty} {time}"
-"""Slack writes it in the reader's zone."""
 
 
 def export(report: Report) -> str:

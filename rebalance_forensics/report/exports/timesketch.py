@@ -17,8 +17,8 @@ from rebalance_forensics.timeline.model import GroupHistory, Mark
 
 SUFFIX = ".jsonl"
 TEXT_CHARACTERS = 4_000
+# Every row repeats the names; no name that people gave is as long.
 NAME_CHARACTERS = 1_000
-"""Every row repeats the names; no name that people gave is as long."""
 
 
 def export(report: Report) -> str:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, SECOND, day, time_of_day
 
 TICKS = 7
+# The last are for logs some of whose times have lost their digits: no log goes beyond the year 9999.
 STEPS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
     *(SECOND * factor for factor in (1, 2, 5, 10, 15, 30)),
@@ -15,10 +16,9 @@ STEPS = (
     *(DAY * factor for factor in (1, 2, 7, 14, 28, 91)),
     *(DAY * 365 * factor for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)),
 )
-"""The last are for logs some of whose times have lost their digits: no log goes beyond the year 9999."""
 
+# How much of a time of day each way of writing it shows.
 LENGTHS = {"minutes": 5, "seconds": 8, "clock": 12}
-"""How much of a time of day each way of writing it shows."""
 
 
 class Tick(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,8 @@ from rebalance_forensics.report.urgency_order import urgency
 from rebalance_forensics.report.wording import count, group_of
 
 ROWS = 12
+# Marks closer than this would cover one another on a phone.
 NEAR_PERCENT = 4.0
-"""Marks closer than this would cover one another on a phone."""
 SUMMARY_CHARACTERS = 200
 
 

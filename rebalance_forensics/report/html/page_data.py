@@ -74,8 +74,8 @@ def _dot(dot: Dot, begun: int, texts: Texts) -> Json:
 
 WORD = re.compile(r"[\w-]+")
 DIGIT = re.compile(r"\d")
+# Stands where a text differs from others like it. No harmless text holds it: `plain_text` shows it as an escape.
 HOLE = "\0"
-"""Stands where a text differs from others like it. No harmless text holds it: `plain_text` shows it as an escape."""
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from rebalance_forensics.report.html.shapes import UNABLE, Bar, Dot, Row
 
+# How far below the top of its lane each kind of stretch begins, and how high it is.
 PLACES = {
     "member": (6, 14),
     "leading": (2, 2),
@@ -25,7 +26,6 @@ PLACES = {
     "perhaps": (11, 4),
     **dict.fromkeys(UNABLE, (5, 16)),
 }
-"""How far below the top of its lane each kind of stretch begins, and how high it is."""
 SHARE_FOOT, SHARE_HEIGHT, SHARE_LEAST = 22, 18, 3
 MIDDLE, TICK_TOP, TICK_HEIGHT = 13, 8, 10
 

@@ -225,8 +225,8 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
     yield indented(listed(alternative(other) for other in incident.what_if))
 
 
+# Room that the signs need to read as sentences; names of causes get what is left.
 SIGN_CHARACTERS = 34
-"""Room that the signs need to read as sentences; names of causes get what is left."""
 PADDING = 2
 
 

@@ -27,8 +27,8 @@ from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges, some
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
 
+# What stands beside the columns of a generation: its outcome, its cause and how long it took.
 ROOM_FOR_WORDS = 24
-"""What stands beside the columns of a generation: its outcome, its cause and how long it took."""
 LEGEND = "L leads, o member, + joined, - left"
 SYMBOLS = {"lead": "L", "member": "o", "joined": "+", "left": "-", "": "."}
 
@@ -125,10 +125,10 @@ def _naturally(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name))
 
 
+# Generations after which a group is where it was: one leaves, all join, one is back, it joins.
 LONGEST_CYCLE = 4
-"""Generations after which a group is where it was: one leaves, all join, one is back, it joins."""
+# So often something happens before it is folded.
 REPEATED = 3
-"""So often something happens before it is folded."""
 NUMBERED = re.compile(r"(?<![0-9a-zA-Z_-])(?=[a-zA-Z_-]*+\d)[0-9a-zA-Z_-]++")
 Sign = tuple[object, ...]
 
@@ -198,8 +198,8 @@ PAUSES_SHOWN = 40
 LONGEST_PAUSES = 10
 MODES = {"unknown": "eager or cooperative is not known", "server-side": "the coordinator assigns"}
 
+# Characters before the columns of a generation, without those of its number.
 BESIDE = len("00:00:00.000  generation   ")
-"""Characters before the columns of a generation, without those of its number."""
 
 
 def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:

@@ -21,8 +21,8 @@ from rebalance_forensics.sources.files.places import Place, raw, stamp_of
 from rebalance_forensics.sources.files.wrappings import pieces, reader, unwrapped
 
 _IN_MEMORY = 32 << 20
+# So many archives stay unpacked beside those on the way to what is being read; each may fill a part of the disk.
 KEPT = 4
-"""So many archives stay unpacked beside those on the way to what is being read; each may fill a part of the disk."""
 
 
 class Changed(Damage):

@@ -20,8 +20,8 @@ inflating: ModuleType = zlib
 with suppress(ImportError):  # an optional extra, faster than zlib
     inflating = importlib.import_module("isal.isal_zlib")
 
+# No more than this is inflated at once, so that a bomb is noticed before it fills the memory.
 PIECE = 256 << 10
-"""No more than this is inflated at once, so that a bomb is noticed before it fills the memory."""
 
 # So much is given to a decompressor at once: when it fails, what it made of this step is lost.
 _STEP = 16 << 10

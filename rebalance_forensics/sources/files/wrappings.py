@@ -12,8 +12,8 @@ from rebalance_forensics.sources.files.codecs import Damage, codec_of, decompres
 from rebalance_forensics.sources.files.containers import HEAD
 
 MAX_DEPTH = 6
+# So much of a packed stream is read at once: what only looks at a beginning need not unpack more.
 PIECE = 64 << 10
-"""So much of a packed stream is read at once: what only looks at a beginning need not unpack more."""
 
 
 def pieces(stream: BinaryIO) -> Iterator[bytes]:

@@ -7,10 +7,10 @@ import re
 _LEVELS = ("INFO", "WARN", "WARNING", "ERROR", "DEBUG", "TRACE", "FATAL", "INF", "WRN", "ERR", "DBG")
 HEADER_ENDS = ("-", ":", "]", ">", "|", *_LEVELS)
 """What a header ends with once the blank in front of its message is lost with the line end."""
+# Nothing, or what Kafka's LogContext puts in front of a message: the message itself is still to come.
 _PREFIXES = re.compile(r"[ \t]*+(?:\[[^\[\]\n]*\]:?[ \t]*)*\r?")
-"""Nothing, or what Kafka's LogContext puts in front of a message: the message itself is still to come."""
+# The coordinator never writes its reason on a line of its own.
 _REASON = re.compile(r"\n[ \t]*+(?=\(reason: )")
-"""The coordinator never writes its reason on a line of its own."""
 
 
 def awaits_message(message: str) -> bool:

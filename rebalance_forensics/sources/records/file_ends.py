@@ -18,8 +18,8 @@ from rebalance_forensics.sources.records.splits import Split
 
 Relevant = Callable[[bytes], Sequence[int]]
 
+# The most bytes of the next file that can continue a record.
 CONTINUATION_BYTES = 256 << 10
-"""The most bytes of the next file that can continue a record."""
 
 
 class Bounded(Protocol):
