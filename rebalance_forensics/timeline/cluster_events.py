@@ -22,7 +22,8 @@ from rebalance_forensics.timeline.group_attribution import names_in, streams_cli
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
-from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
 
@@ -93,9 +94,7 @@ class UngroupedEvents:
         if not self.clusters:
             yield cluster, self, own
             return
-        by_directory: dict[str | None, list[Event]] = defaultdict(list)
-        for event in own:
-            by_directory[directory_at(event.speaker.file, self._depth)].append(event)
+        by_directory = grouped(own, lambda event: directory_at(event.speaker.file, self._depth))
         for name, ungrouped in self.clusters.items():
             if name in by_directory:
                 yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
@@ -186,10 +185,9 @@ def _is_of_a_member(event: Event) -> bool:
 
 
 def _member_names(event: Event) -> set[str]:
-    """Member ids and instance ids in a line."""
-    names = {getattr(event, key, None) for key in ("member", "old_member", "current_member", "leader", "instance_id")}
-    names |= {*getattr(event, "members", ()), event.speaker.instance_id}
-    return {name for name in names if isinstance(name, str)}
+    """Member ids and instance ids in a line; a fencing has those of both members."""
+    names = {getattr(event, "current_member", None), getattr(event, "instance_id", None), event.speaker.instance_id}
+    return {*member_ids_in(event), *(name for name in names if name)}
 
 
 def _names_member(event: Event) -> bool:
@@ -197,10 +195,7 @@ def _names_member(event: Event) -> bool:
 
 
 def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
-    by_place: dict[Place, list[Event]] = defaultdict(list)
-    for event in events:
-        by_place[place_of(event)].append(event)
-    for in_log in by_place.values():
+    for in_log in grouped(events, place_of).values():
         yield min(in_log, key=lambda e: (e.at is None, e.zoned))
         starts = (e for e in in_log if isinstance(e, StartTimeReported) and e.at is not None)
         for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):

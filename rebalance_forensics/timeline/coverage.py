@@ -26,6 +26,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, pl
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
@@ -76,11 +77,8 @@ LogsRead = Mapping[Place, LogRead]
 
 def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
     """The extent of each log from its parts; an export may be newest first."""
-    parts: dict[Place, list[LogSpan]] = defaultdict(list)
-    for span in spans:
-        parts[span.path, span.host].append(span)
     found: dict[Place, LogRead] = {}
-    for place, of_one in parts.items():
+    for place, of_one in grouped(spans, lambda span: (span.path, span.host)).items():
         opened = ((part.start, part.opening) for part in of_one if part.opening is not None)
         closed = ((part.start, part.closing) for part in of_one if part.closing is not None)
         edges = [at for _, at in (*sorted(opened)[:1], *sorted(closed)[-1:])]

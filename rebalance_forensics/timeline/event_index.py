@@ -75,9 +75,9 @@ class EventIndex(TimeIndex[Event]):
         return not self._places.keys().isdisjoint(kinds)
 
     @cached_property
-    def by_clients(self) -> list[Event]:
+    def by_clients(self) -> TimeIndex[Event]:
         """The lines that no broker wrote; none without a client's log."""
-        return [event for event in self if event.speaker.role != "broker"]
+        return TimeIndex((event for event in self if event.speaker.role != "broker"), time_of, ordered=True)
 
     def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
@@ -107,11 +107,7 @@ class EventIndex(TimeIndex[Event]):
         """The events of these types that one broker wrote."""
         by_broker = self._by_broker.get(kinds)
         if by_broker is None:
-            found: dict[int | None, list[E]] = defaultdict(list)
-            for event in self.of_type(*kinds):
-                found[event.speaker.broker].append(event)
-            by_broker = {of: TimeIndex(events, time_of, ordered=True) for of, events in found.items()}
-            self._by_broker[kinds] = by_broker
+            by_broker = self._by_broker[kinds] = self.of_type(*kinds).by(attrgetter("speaker.broker"))
         return by_broker.get(broker, NOTHING)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -31,7 +31,7 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
-from rebalance_forensics.timeline.identity.participants import place_name
+from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 
 OF_A_MEMBER = (
     JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
@@ -126,10 +126,10 @@ def _is_named_after(group: str, client: str) -> bool:
     return client == f"{group}-{process_of_streams_client(client)}"
 
 
-def names_in(event: Event) -> Iterator[str]:
+def names_in(event: Event) -> list[str]:
     """The ids in a line that may name a Streams client: the speaker's client id and member ids."""
-    names = (event.speaker.client_id, getattr(event, "member", None), *getattr(event, "members", ()))
-    return (name for name in names if isinstance(name, str))
+    client = event.speaker.client_id
+    return member_ids_in(event) if client is None else [client, *member_ids_in(event)]
 
 
 def streams_client_of(event: Event) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -177,10 +176,8 @@ class Timeline:
         return self.membership.members
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
-        found: dict[Participant | None, list[E]] = defaultdict(list)
-        for event in as_type("list[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds):
-            found[self.participants.of_speaker(event)].append(event)
-        return {participant: TimeIndex(events, time_of, ordered=True) for participant, events in found.items()}
+        events = as_type("TimeIndex[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds)
+        return events.by(self.participants.of_speaker)
 
 
 def _everything(timeline: Timeline) -> list[Event]:

@@ -83,6 +83,7 @@ from rebalance_forensics.timeline.model import (
 )
 from rebalance_forensics.timeline.ownership.ledger import Owner
 from rebalance_forensics.timeline.ownership.owners import ownership_of
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -223,11 +224,9 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
     yield Lane(
         name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
     )
-    ids: dict[str | None, list[str]] = defaultdict(list)
-    for member in participant.member_ids if participant.threads else ():
-        ids[streams_thread(member)].append(member)
+    ids = grouped(participant.member_ids if participant.threads else (), streams_thread)
     for thread in sorted(participant.threads):
-        generations = tuple(_generation_spans(timeline, ids[thread]))
+        generations = tuple(_generation_spans(timeline, ids.get(thread, ())))
         if generations or marks.get(thread):
             yield Lane(
                 name=thread,
@@ -345,10 +344,7 @@ def _owner(timeline: Timeline, departure: Departure) -> Owner:
 
 
 def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
-    found: dict[str, list[UnreadSpan]] = defaultdict(list)
-    for gap in ownership_of(timeline).spans:
-        found[gap.client_id or ""].append(gap)
-    return found
+    return grouped(ownership_of(timeline).spans, lambda gap: gap.client_id or "")
 
 
 def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:

@@ -9,7 +9,16 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The things by key, each list in their order."""
+    found: dict[K, list[T]] = defaultdict(list)
+    for thing in things:
+        found[key(thing)].append(thing)
+    return found
 
 
 class TimeIndex(list[T]):
@@ -78,14 +87,12 @@ class TimeIndex(list[T]):
         """The items of one participant."""
         known = self._of
         if known is None:
-            known = self._of = self._by_participant()
+            known = self._of = self.by(attrgetter("participant"))
         return known.get(participant, NOTHING)
 
-    def _by_participant(self) -> dict[object, TimeIndex[T]]:
-        found: dict[object, list[T]] = defaultdict(list)
-        for thing in self:
-            found[thing.participant].append(thing)  # type: ignore[attr-defined]  # asked only of things that have one
-        return {participant: TimeIndex(things, self._at, ordered=True) for participant, things in found.items()}
+    def by(self, key: Callable[[T], K]) -> dict[K, TimeIndex[T]]:
+        """The items by key."""
+        return {value: TimeIndex(things, self._at, ordered=True) for value, things in grouped(self, key).items()}
 
 
 NOTHING: TimeIndex[Any] = TimeIndex()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,8 +37,8 @@ from rebalance_forensics.timeline.identity.names import (
     name_in_member_id,
     process_of_streams_client,
 )
-from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 SpeakerKey = tuple[str | None, str, str | None]
@@ -159,13 +159,10 @@ def _client_of(event: Event) -> _Client | None:
 
 def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
     """The lines by client; those without a client id go to the only client that writes to the same log."""
-    by_log: dict[tuple[str, str], list[_Client]] = defaultdict(list)
-    for client in by_client:
-        if client.name:
-            by_log[client.host, client.log].append(client)
+    by_log = grouped((client for client in by_client if client.name), lambda client: (client.host, client.log))
     found: dict[_Client, list[Event]] = defaultdict(list)
     for client, events in by_client.items():
-        others = by_log[client.host, client.log] if not client.name else []
+        others = by_log.get((client.host, client.log), []) if not client.name else []
         found[others[0] if len(others) == 1 else client] += events
     return found
 
@@ -178,9 +175,7 @@ def _application_of(streams: str) -> str:
 
 def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
     """The names of the groups: from the client id and, where that is not unique, the host or the log."""
-    by_name: dict[str, list[_Client]] = defaultdict(list)
-    for client in sorted(clients):
-        by_name[client.name].append(client)
+    by_name = grouped(sorted(clients), attrgetter("name"))
     return {client: _label(client, same) for same in by_name.values() for client in same}
 
 
@@ -222,7 +217,7 @@ class UnnamedClients:
         if not self._events:
             return
         by_broker = [event for event in own if event.speaker.role == "broker"]
-        known = {name for event in by_broker for member in _members(event) if (name := name_in_member_id(member))}
+        known = {name for event in by_broker for member in member_ids_in(event) if (name := name_in_member_id(member))}
         losses = _losses(by_broker)
         times = [event.at for event in by_broker if event.at is not None]
         heard = (min(times), max(times)) if times else None
@@ -245,18 +240,13 @@ def _of_the_group(event: Event, group: str, member: str | None) -> Event:
     return replace(event, group=group)
 
 
-def _members(event: Event) -> Iterator[str]:
-    names = (getattr(event, "member", None), *getattr(event, "members", ()))
-    return (name for name in names if isinstance(name, str))
-
-
 def _losses(events: Iterable[Event]) -> Losses:
     found: dict[str, list[Lost]] = defaultdict(list)
     for event in events:
         lost = isinstance(event, MemberLeft | MemberFailed)
         lost |= isinstance(event, RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
         if lost and event.at is not None:
-            for member in _members(event):
+            for member in member_ids_in(event):
                 client = getattr(event, "client_id", None) or name_in_member_id(member)
                 if client:
                     found[client].append((event.at, member))

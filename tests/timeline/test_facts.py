@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_forensics.timeline.facts import Arrival, Departure, amend
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participant_drafts import member_ids_in
+from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.membership.table import MembershipTable
 from tests.kafka_words import member_id
 from tests.timeline.test_headcount import three_restarts

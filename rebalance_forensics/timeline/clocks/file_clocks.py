@@ -28,6 +28,7 @@ from rebalance_forensics.timeline.clocks.shared_facts import (
     facts_of,
     facts_of_a_member,
 )
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
@@ -150,9 +151,7 @@ class _Files:
 
 def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
     """The clock of every file that `events` were read from."""
-    by_place: dict[Place, list[Event]] = defaultdict(list)
-    for event in events:
-        by_place[place_of(event)].append(event)
+    by_place = grouped(events, place_of)
     zones = {place: _own_zone(spoken) for place, spoken in by_place.items()}
     files = _Files(by_place, zones, {place: step_of(e.at for e in spoken) for place, spoken in by_place.items()})
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]

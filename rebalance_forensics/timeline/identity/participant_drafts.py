@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -36,15 +36,16 @@ from rebalance_forensics.timeline.identity.participants import (
     Participant,
     ParticipantKind,
     Participants,
+    member_ids_in,
     own_member_id,
     place_name,
     speaking,
 )
+from rebalance_forensics.timeline.time_index import grouped
 
 K = TypeVar("K")
 # The names of a participant that grow as lines are read.
 _NAMES = ("client_ids", "instance_ids", "member_ids", "threads", "hosts", "files", "processes", "endpoints")
-_MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 
 
 @dataclass(slots=True, eq=False)
@@ -270,10 +271,7 @@ class ParticipantDrafts:
 
     def name_namesakes(self) -> None:
         """Rename participants that share a name: by where they run, else by their first member id."""
-        by_name: dict[str, list[ParticipantDraft]] = defaultdict(list)
-        for participant in self.everybody:
-            by_name[participant.name].append(participant)
-        for namesakes in by_name.values():
+        for namesakes in grouped(self.everybody, attrgetter("name")).values():
             if len(namesakes) > 1:
                 places = [a.places or a.hosts or a.endpoints or a.files for a in namesakes]
                 apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
@@ -367,21 +365,3 @@ def _frozen(
     known: Mapping[K, ParticipantDraft], done: Mapping[ParticipantDraft, Participant]
 ) -> Mapping[K, Participant]:
     return MappingProxyType({key: done[draft] for key, draft in known.items()})
-
-
-def member_ids_in(event: Event) -> list[str]:
-    """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
-    single, members, assignment = _fields_with_ids(type(event))
-    found = [member for name in single if (member := getattr(event, name))]
-    if members:
-        found += event.members  # type: ignore[attr-defined]  # its type has the field
-    if assignment:
-        found += [member for member, _ in event.assignment]  # type: ignore[attr-defined]
-    return found
-
-
-@cache
-def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
-    """The fields of an event type that hold one member id; whether it has `members`, and an `assignment`."""
-    fields = kind.__struct_fields__
-    return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields

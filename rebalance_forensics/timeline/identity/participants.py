@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ _WITH_ITS_OWN_ID = (
     JoinSucceeded, JoinReported, SyncSucceeded, LeaveSent, MemberTransitioned, JoinFailed, SyncFailed, HeartbeatFailed,
     GroupHeartbeatFailed, PollTimeoutExpired,
 )  # fmt: skip
+_MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 P = TypeVar("P")
 
 
@@ -151,3 +153,21 @@ def place_name(event: Event) -> str:
     """The place where a line was written: the process where a host runs several, else the host, else the file."""
     speaker = event.speaker
     return speaker.place or speaker.host or speaker.file
+
+
+def member_ids_in(event: Event) -> list[str]:
+    """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
+    single, members, assignment = _fields_with_ids(type(event))
+    found = [member for name in single if (member := getattr(event, name))]
+    if members:
+        found += event.members  # type: ignore[attr-defined]  # its type has the field
+    if assignment:
+        found += [member for member, _ in event.assignment]  # type: ignore[attr-defined]
+    return found
+
+
+@cache
+def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
+    """The fields of an event type that hold one member id; whether it has `members`, and an `assignment`."""
+    fields = kind.__struct_fields__
+    return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields

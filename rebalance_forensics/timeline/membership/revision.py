@@ -94,7 +94,7 @@ def _is_process(start: Start) -> bool:
 
 
 def _infer_unlogged_leaves(
-    participants: Participants, departures: Iterable[Departure], events: Sequence[Event], session_ms: int | None
+    participants: Participants, departures: Iterable[Departure], events: EventIndex, session_ms: int | None
 ) -> None:
     """Reclassify as `left` the dynamic members that a generation lacks before their session could have expired."""
     vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
@@ -110,16 +110,14 @@ def _infer_unlogged_leaves(
             amend(departure, why="left")
 
 
-def _answered(participants: Participants, events: Sequence[Event]) -> dict[Participant, TimeIndex[Event]]:
+def _answered(participants: Participants, events: EventIndex) -> dict[Participant | None, TimeIndex[Event]]:
     """The answers that each member got from its coordinator: its session starts anew with each of them."""
-    found: dict[Participant, list[Event]] = defaultdict(list)
-    for event in events:
-        rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
-        if event.at is not None and (rebalancing or isinstance(event, JoinSucceeded | SyncSucceeded)):
-            participant = participants.of_speaker(event)
-            if participant is not None:
-                found[participant].append(event)
-    return {participant: TimeIndex(answers, time_of) for participant, answers in found.items()}
+    answers = (
+        e
+        for e in events.of_type(HeartbeatFailed, JoinSucceeded, SyncSucceeded)
+        if not isinstance(e, HeartbeatFailed) or e.error == "REBALANCE_IN_PROGRESS"
+    )
+    return TimeIndex(answers, time_of, ordered=True).by(participants.of_speaker)
 
 
 def _formed_without(participants: Participants, departure: Departure) -> int | None:

@@ -17,8 +17,6 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 T = TypeVar("T", bound=Transition)
-_Client = tuple[Participant, str | None]
-"""A participant or, where it is a Streams instance, one of its threads: each is a member."""
 
 
 class Count(NamedTuple):
@@ -133,16 +131,15 @@ class MembershipTable:
 
     @cached_property
     def _by_client(self) -> dict[Participant, list[TimeIndex[Transition]]]:
-        by_client: dict[_Client, list[Transition]] = defaultdict(list)
-        for move in self.transitions:
-            if isinstance(move, Departure) and move.stayed:
-                continue
-            thread = self.participants.client_of(move.member or "") if move.participant.kind == "instance" else None
-            by_client[move.participant, thread].append(move)
-        found: dict[Participant, list[TimeIndex[Transition]]] = defaultdict(list)
-        for (participant, _), moves in by_client.items():
-            found[participant].append(TimeIndex(moves, ordered=True))
-        return found
+        moves = TimeIndex((m for m in self.transitions if not (isinstance(m, Departure) and m.stayed)), ordered=True)
+        return {
+            participant: [*of_participant.by(self._thread_of).values()]
+            for participant, of_participant in moves.by(attrgetter("participant")).items()
+        }
+
+    def _thread_of(self, move: Transition) -> str | None:
+        """The stream thread that moved; None for participants that are one member."""
+        return self.participants.client_of(move.member or "") if move.participant.kind == "instance" else None
 
     @cached_property
     def _first_moves(self) -> list[Transition]:
