@@ -103,10 +103,8 @@ def replayed(
     coverage: Coverage,
     session_ms: int | None,
 ) -> Replayed:
-    """Replay a group's own `events`; `session_ms` is the session timeout, where it is known.
-
-    In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
-    """
+    """Replay a group's own `events`; `session_ms` is the session timeout, where it is known."""
+    # In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
     classic, epochs = Generations(participants), GroupEpochs(participants)

@@ -182,10 +182,8 @@ def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
 
 
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show a LeaveGroup of this member.
-
-    The release that it prints decides; where it prints none, other lines of that age do.
-    """
+    """The log at hand would show a LeaveGroup of this member."""
+    # The release that it prints decides; where it prints none, other lines of that age do.
     if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
         return False
     release = timeline.cached(latest_release).get(participant)
@@ -197,21 +195,17 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
 
 
 def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show that the poll timeout of this member expired.
-
-    Until 2.8 it stands in the line about its LeaveGroup.
-    """
+    """The log at hand would show that the poll timeout of this member expired."""
+    # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
         return _release(timeline, participant) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
     return logs_leave_group(timeline, participant)
 
 
 def logs_joins(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone.
-
-    A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member rejoined;
-    no more does the log of a Java client 0.9, which joins at DEBUG.
-    """
+    """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone."""
+    # A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member
+    # rejoined; no more does the log of a Java client 0.9, which joins at DEBUG.
     notices = timeline.events_from(participant, HeartbeatFailed, JoinRequested)
     if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
         return bool(timeline.events_from(participant, JoinStarted))
@@ -292,12 +286,10 @@ _ASKING = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFa
 
 
 def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> OwnershipGivenUp | None:
-    """The line in which a static member, removed at `lost`, reports the reset; it had not rejoined before `until`.
-
-    Until 2.8 a static member whose poll timer expires logs only later that its generation has been reset.
-    ConsumerCoordinator resets a generation after an answer of the coordinator, which is logged, or when the member
-    leaves (AbstractCoordinator.maybeLeaveGroup), which is not logged for a static member.
-    """
+    """The line in which a static member, removed at `lost`, reports the reset; it had not rejoined before `until`."""
+    # Until 2.8 a static member whose poll timer expires logs only later that its generation has been reset.
+    # ConsumerCoordinator resets a generation after an answer of the coordinator, which is logged, or when the member
+    # leaves (AbstractCoordinator.maybeLeaveGroup), which is not logged for a static member.
     if not participant.instance_ids:
         return None
     begin = lost - 2 * ROUND_TRIP_MS

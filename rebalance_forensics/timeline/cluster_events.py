@@ -240,10 +240,8 @@ class _BrokerLog:
                 self.once["registered", event.broker] = event.at
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:
-        """True where both cannot be of one cluster; neither is a copy of the other.
-
-        Times that differ by a zone are of one event, logged by two clocks.
-        """
+        """True where both cannot be of one cluster; neither is a copy of the other."""
+        # Times that differ by a zone are of one event, logged by two clocks.
         apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
         if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
             return True
@@ -291,11 +289,9 @@ class BrokerLogs:
         return (depth, names) if several and all(directory_at(path, depth) in names for path in paths) else None
 
     def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
-        """The files of brokers outside a group's cluster, by the group's own lines.
-
-        Of two brokers with one id the group's is the one that logs it, else the one whose log lies nearer to those that
-        do, else the one that ran at the time.
-        """
+        """The files of brokers outside a group's cluster, by the group's own lines."""
+        # Of two brokers with one id the group's is the one that logs it, else the one whose log lies nearer to those
+        # that do, else the one that ran at the time.
         if not self._rivals:
             return frozenset()
         of_group = [event for event in own if event.group is not None]

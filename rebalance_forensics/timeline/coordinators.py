@@ -67,11 +67,9 @@ class FormerCoordinatorLines(Struct, frozen=True):
 # out after it has unloaded the group, and it removes the members that have not rejoined (onCompleteJoin). The members
 # go on with its successor.
 def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
-    """The lines of brokers about members that they no longer coordinate.
-
-    A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
-    generation before: the line that it got the group back may be missing.
-    """
+    """The lines of brokers about members that they no longer coordinate."""
+    # A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
+    # generation before: the line that it got the group back may be missing.
     if not events.has_type(GroupUnloaded):
         return FormerCoordinatorLines()
     void: set[int] = set()
@@ -102,9 +100,7 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
 
 
 def _was_unwritten(evicting: Event, unloading: Event) -> bool:
-    """True for an eviction just before the group was unloaded: the next coordinator loads the member again.
-
-    Evictions reach `__consumer_offsets` with the next generation only (GroupMetadataManager.storeGroup), and none was
-    created since. A member that was evicted earlier is unknown to the next coordinator as well.
-    """
+    """True for an eviction just before the group was unloaded: the next coordinator loads the member again."""
+    # Evictions reach __consumer_offsets with the next generation only (GroupMetadataManager.storeGroup), and none was
+    # created since. A member that was evicted earlier is unknown to the next coordinator as well.
     return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS

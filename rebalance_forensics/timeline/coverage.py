@@ -93,13 +93,11 @@ _NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 
 
 def is_excerpt(parts: Sequence[LogSpan]) -> bool:
-    """True for a log whose lines a person picked: a paste, few lines without times, or few by both sides.
-
-    Coordinator and members do not write to one file. A client's own log that is about its group alone is whole, unless
-    its lines are marked as pasted ones are. So are hundreds of lines in a fence of which many are about no group, and a
-    collector's stream unless all of it is about groups. An excerpt proves nothing about lines that were not picked; nor
-    does a log whose lines were cut so short that some are lost.
-    """
+    """True for a log whose lines a person picked: a paste, few lines without times, or few by both sides."""
+    # Coordinator and members do not write to one file. A client's own log that is about its group alone is whole,
+    # unless its lines are marked as pasted ones are. So are hundreds of lines in a fence of which many are about no
+    # group, and a collector's stream unless all of it is about groups. An excerpt proves nothing about lines that were
+    # not picked; nor does a log whose lines were cut so short that some are lost.
     if any(part.cut_short for part in parts):
         return True
     ways = {part.lines for part in parts}

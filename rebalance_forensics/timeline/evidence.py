@@ -42,11 +42,9 @@ def shortened(text: str, limit: int) -> str:
 
 
 def without_middle(text: str, limit: int) -> str:
-    """Cut the first line of a text to `limit` characters between its head and its end, which says why.
-
-    A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
-    them. Where the first line fits, the text is cut as others are.
-    """
+    """Cut the first line of a text to `limit` characters between its head and its end, which says why."""
+    # A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
+    # them. Where the first line fits, the text is cut as others are.
     tail = _CUT.search(text) if "\n" not in text else None  # it was cut before, to a larger limit
     line = text.partition("\n")[0] if tail is None else text[: tail.start()]
     if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:

@@ -432,10 +432,8 @@ class GroupEpochs:
         return slot
 
     def absorbs(self, slot: Slot) -> bool:
-        """Merge a slot of classic members into the epoch of that number; False where it is no such epoch.
-
-        Classic members of a KIP-848 group print the epoch as their generation.
-        """
+        """Merge a slot of classic members into the epoch of that number; False where it is no such epoch."""
+        # Classic members of a KIP-848 group print the epoch as their generation.
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
             return False

@@ -66,10 +66,8 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
 
 
 def _is_banner(event: Event, group: str) -> bool:
-    """True for the start of a client's process of this group, or of unknown group, and for starts and stops of workers.
-
-    Compose and the like put the containers of one deployment into one stream, each line with its container's name.
-    """
+    """True for the start of a client's process of this or of an unknown group, and for starts and stops of workers."""
+    # Compose and the like put the containers of one deployment into one stream, each line with its container's name.
     if event.speaker.role == "broker":
         return False
     if isinstance(event, SettingsReported):
@@ -87,10 +85,8 @@ def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) 
 
 
 def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
-    """The shared events; a client's lines about its membership get the group that its other lines name.
-
-    librdkafka prints the group with its requests, and only the client with the answers.
-    """
+    """The shared events; a client's lines about its membership get the group that its other lines name."""
+    # librdkafka prints the group with its requests, and only the client with the answers.
     known: dict[_Client, set[str | None]] = defaultdict(set)
     for e in own:
         if e.speaker.client_id and e.speaker.role == "other":

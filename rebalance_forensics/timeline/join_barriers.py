@@ -27,11 +27,9 @@ class LateJoin(Struct, frozen=True):
 
 
 def last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, int] | None:
-    """The member whose JoinGroup came last, and when; newcomers keep nobody waiting.
-
-    A newcomer is one that joined the group for the first time, or whose process started, since the rebalance began or
-    just before.
-    """
+    """The member whose JoinGroup came last, and when; newcomers keep nobody waiting."""
+    # A newcomer is one that joined the group for the first time, or whose process started, since the rebalance began or
+    # just before.
     begin = rebalance.started_at - all_have_heard_ms(timeline)
     joins = sorted(rebalance.joined_at.items(), key=lambda join: (-join[1], join[0].name))
     return next((join for join in joins if not _is_newcomer(timeline, join[0], begin, join[1])), None)
@@ -43,11 +41,9 @@ def _is_newcomer(timeline: Timeline, participant: Participant, begin: int, joine
 
 
 def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
-    """The member that kept a rebalance open for longer than members need that poll.
-
-    A member that joins once the generation is complete kept nobody waiting; nor does one that has to wait itself until
-    another broker coordinates the group.
-    """
+    """The member that kept a rebalance open for longer than members need that poll."""
+    # A member that joins once the generation is complete kept nobody waiting; nor does one that has to wait itself
+    # until another broker coordinates the group.
     last = last_to_rejoin(timeline, rebalance)
     if last is None:
         return None

@@ -406,10 +406,8 @@ def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Parti
 def final_deaths(
     participants: Participants, events: EventIndex, coverage: Coverage
 ) -> Iterator[tuple[Participant, ProcessDied]]:
-    """The deaths after which neither the participant nor any other process writes to the same log.
-
-    Where the log goes on, several processes share it, and the JVM does not print which of them ended.
-    """
+    """The deaths after which neither the participant nor any other process writes to the same log."""
+    # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
     heard: set[Participant] = set()
     for event in reversed(events) if events.has_type(ProcessDied) else ():
         if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):

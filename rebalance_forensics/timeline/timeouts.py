@@ -153,10 +153,8 @@ def known_session_ms(timeline: Timeline, participant: Participant | None = None)
 
 
 def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
-    """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it.
-
-    What another client printed says nothing of a member where configurations differ or its library is another one.
-    """
+    """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it."""
+    # What another client printed says nothing of a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
     shown, logged = timeline.cached(_shown), timeline.cached(_logged_sessions)
@@ -178,10 +176,8 @@ def _logged_sessions(timeline: Timeline) -> dict[str, int]:
 
 
 def session_timeout_ms(timeline: Timeline) -> int:
-    """session.timeout.ms as a log shows it, else the longest default.
-
-    It bounds how far to look back: an older client may have been given a longer one than its own default.
-    """
+    """session.timeout.ms as a log shows it, else the longest default."""
+    # It bounds how far to look back: an older client may have been given a longer one than its own default.
     return shown_session_ms(timeline) or DEFAULT_MS[SESSION]
 
 
@@ -228,11 +224,9 @@ def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | No
 
 
 def is_implausible(exceeded_ms: int | None) -> bool:
-    """A poll timeout exceeded by more than any timeout: a host that was suspended, or a timer that is wrong.
-
-    librdkafka checks its timer twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb), so a slow loop exceeds it
-    by half a second.
-    """
+    """A poll timeout exceeded by more than any timeout: a host that was suspended, or a timer that is wrong."""
+    # librdkafka checks its timer twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb), so a slow loop exceeds
+    # it by half a second.
     return exceeded_ms is not None and exceeded_ms >= HOUR_MS
 
 

@@ -22,11 +22,9 @@ _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
 @lru_cache(maxsize=1 << 14)
 def name_in_member_id(member_id: str) -> str | None:
-    """The client id or instance id that a classic member id starts with; None for KIP-848 ids.
-
-    GroupCoordinator.scala and ClassicGroup build `{group.instance.id or client.id}-{uuid}`. Of an id that was cut, and
-    ends with an ellipsis, some of the uuid is there, or it is that of a thread whose number was cut off (`thread_of`).
-    """
+    """The client id or instance id that a classic member id starts with; None for KIP-848 ids."""
+    # GroupCoordinator.scala and ClassicGroup build {group.instance.id or client.id}-{uuid}. Of an id that was cut, and
+    # ends with an ellipsis, some of the uuid is there, or it is that of a thread whose number was cut off (thread_of).
     if member_id.endswith(_THREAD_CUT_OFF):
         return member_id
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
@@ -52,10 +50,8 @@ def has_unique_suffix(member_id: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_counted_client_id(client_id: str, group: str) -> bool:
-    """True for the client id of a consumer where client.id is not set: each process counts its consumers.
-
-    `consumer-{group}-{n}`, `consumer-{n}` before 2.4 (ConsumerConfig, KafkaConsumer).
-    """
+    """True for the client id of a consumer where client.id is not set: each process counts its consumers."""
+    # consumer-{group}-{n}, consumer-{n} before 2.4 (ConsumerConfig, KafkaConsumer).
     return bool(re.fullmatch(rf"consumer-(?:{re.escape(group)}-)?\d+", client_id))
 
 

@@ -91,10 +91,9 @@ class _NamesakeTable:
         self._doubled: dict[str, None] = {}
 
     def move(self, member: str, *, came: bool, at: int | None = None) -> None:
-        """Give a member a slot or free its slot; members whose id names no client, or a stream thread, have none.
-
-        Where a library chose the client id, one that comes while another can only just have been heard is another one.
-        """
+        """Give a member a slot or free its slot; members whose id names no client, or a stream thread, have none."""
+        # Where a library chose the client id, one that comes while another can only just have been heard is another
+        # one.
         client = name_in_member_id(member)
         if client is None or streams_client(client) is not None:
             return
@@ -116,10 +115,8 @@ class _NamesakeTable:
         return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
 
     def stabilized(self, event: GenerationStabilized) -> None:
-        """Mark namesakes as members of one generation, where all members with a slot are in it.
-
-        Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
-        """
+        """Mark namesakes as members of one generation, where all members with a slot are in it."""
+        # Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
         if event.member_count == self.present:
             self.mark_shared()
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS

@@ -105,10 +105,8 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
         return self.by_place.get(place_name(event), ())
 
     def client_of(self, member_id: str) -> str | None:
-        """The client id of a member: classic member ids begin with it, for others it stands in the client's own log.
-
-        A static thread's member id begins with its group.instance.id instead (`{instance}-{number of the thread}`).
-        """
+        """The client id of a member: classic member ids begin with it, for others it stands in the client's own log."""
+        # A static thread's member id begins with its group.instance.id instead ({instance}-{number of the thread}).
         if member_id.startswith("?"):
             return member_id[1:]
         name = name_in_member_id(member_id)

@@ -22,11 +22,9 @@ EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
 def was_expelled(event: Event) -> bool:
-    """True for an answer of the coordinator that the client is no longer a member.
-
-    A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
-    which may be cut off in a paste.
-    """
+    """True for an answer of the coordinator that the client is no longer a member."""
+    # A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
+    # which may be cut off in a paste.
     error = getattr(event, "error", None)
     stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
     return (error in EXPELLED or stale) and not lacks_member_id(event)
@@ -48,20 +46,16 @@ def was_a_member(event: Event) -> bool:
 
 
 def session_is_over(event: Event) -> bool:
-    """True where the client gave up its membership because nothing came from its coordinator for a whole session.
-
-    librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look for the
-    coordinator again and keep their member id: its answer says whether they are still members.
-    """
+    """True where the client gave up its membership because nothing came from its coordinator for a whole session."""
+    # librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look for the
+    # coordinator again and keep their member id: its answer says whether they are still members.
     return isinstance(event, CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
 
 
 def was_refused(event: Event) -> bool:
-    """True where a commit failed, or partitions were lost, because the coordinator does not know the member.
-
-    The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused although
-    its member is in the group: this is evidence only where nothing else shows the members.
-    """
+    """True where a commit failed, or partitions were lost, because the coordinator does not know the member."""
+    # The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused
+    # although its member is in the group: this is evidence only where nothing else shows the members.
     if isinstance(event, JoinRequested):
         return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
     if isinstance(event, OffsetCommitFailed):
@@ -83,9 +77,7 @@ def is_rebalance_notice(event: Event) -> bool:
 
 
 def lacks_member_id(event: Event) -> bool:
-    """True for a refused request without a member id, which ends no membership.
-
-    The client has no id yet, or reset it meanwhile: the heartbeat thread may send a request with
-    Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
-    """
+    """True for a refused request without a member id, which ends no membership."""
+    # The client has no id yet, or reset it meanwhile: the heartbeat thread may send a request with
+    # Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
     return isinstance(event, JoinFailed | SyncFailed | HeartbeatFailed) and event.generation == -1 and not event.member

@@ -454,10 +454,8 @@ class MembershipReplay(MembershipRecorder):
 
 
 def _was_in_again(last: Departure | None, event: Event) -> bool:
-    """Whether a client that knew it had been expelled must have rejoined unseen: only a member leaves.
-
-    A client that the coordinator evicted without its knowledge may run into its poll timeout any time later.
-    """
+    """True for a client that knew it had been expelled and leaves again: it must have rejoined unseen."""
+    # A client that the coordinator evicted without its knowledge may run into its poll timeout any time later.
     if last is None or last.why != "expelled" or last.returned is not None:
         return False
     return (event.at or 0) - last.at > QUIET_MS

@@ -50,10 +50,8 @@ def revise(
 
 
 def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[Stop]) -> None:
-    """Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do.
-
-    Their own log shows the stop of the process or the start of the next; without logs, that all members did it.
-    """
+    """Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do."""
+    # Their own log shows the stop of the process or the start of the next; without logs, that all members did it.
     wished = [d for d in departures if d.why == "unsubscribed"]
     without_log = {d.participant for d in wished if not d.participant.has_log}
     everybody = len(without_log) > 1 and without_log == {d.participant for d in departures}
@@ -72,11 +70,9 @@ def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[St
 
 
 def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop], *, streams: bool) -> None:
-    """Reclassify as `removed-by-admin` the members that removeMembersFromConsumerGroup removed.
-
-    A static member sends no LeaveGroup, so one with a reason came from an administrator (KIP-345). Kafka Streams makes
-    that request itself when it closes or removes a thread (KIP-812, KafkaStreams.close).
-    """
+    """Reclassify as `removed-by-admin` the members that removeMembersFromConsumerGroup removed."""
+    # A static member sends no LeaveGroup, so one with a reason came from an administrator (KIP-345). Kafka Streams
+    # makes that request itself when it closes or removes a thread (KIP-812, KafkaStreams.close).
     for departure in departures:
         reasons = {e.why for e in departure.events if isinstance(e, MemberLeft)}
         participant = departure.participant

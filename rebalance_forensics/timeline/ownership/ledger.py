@@ -169,10 +169,9 @@ class Consumers:
         return participant, "" if self._timeline.kind == "connect" else event.speaker.client_id or ""
 
     def of_member(self, member: str) -> Owner | None:
-        """The consumer behind a member id.
-
-        A static member's id begins with its group.instance.id, not with its client id (GroupMetadata.generateMemberId).
-        """
+        """The consumer behind a member id."""
+        # A static member's id begins with its group.instance.id, not with its client id
+        # (GroupMetadata.generateMemberId).
         participant = self._timeline.participants.of_member(member)
         if participant is None:
             return None

@@ -75,10 +75,8 @@ class MemberTime:
         return self.sizes[place - 1][1] if place else None
 
     def with_at_most(self, members: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
-        """The stretches between two times in which the assignment in force had at most that many members.
-
-        Cached by number of members: many incidents of one group ask with the same.
-        """
+        """The stretches between two times in which the assignment in force had at most that many members."""
+        # Cached by number of members: many incidents of one group ask with the same.
         if members not in self._small:
             self._small[members] = self._stretches(members)
         small = self._small[members]

@@ -38,10 +38,8 @@ Moment = Event | Departure | Start
 
 
 def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
-    """The event types that show a group's owners, from the best source it has; empty where none does.
-
-    Schema Registry elects a leader and share groups (KIP-932) hand out records: neither assigns partitions to keep.
-    """
+    """The event types that show a group's owners, from the best source it has; empty where none does."""
+    # Schema Registry elects a leader and share groups (KIP-932) hand out records: neither assigns partitions to keep.
     own = timeline.own
     if timeline.kind == "connect":
         return WORK if own.of_type(*WORK[:1]) else ()
