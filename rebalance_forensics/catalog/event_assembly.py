@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.exceptions import thrown_at
+from rebalance_forensics.catalog.exceptions import thrown_at, thrown_in
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import clean
 from rebalance_forensics.catalog.prefixes import SpeakerWords, peel, speaker_of
@@ -32,9 +32,14 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
 
     `host` and `component` are what is known of the whole file; the record's own host comes first.
     """
-    if match.event is None:
+    kind = match.event
+    if kind is None:
         return None
-    return EVENT_TYPES[match.event](
+    if kind == "ExceptionLogged" and "\n" in record.message:
+        # A container announces an exception in words of its own; what was thrown stands below them.
+        announced = {name: value for name, value in match.fields.items() if value is not None}
+        match = replace(match, fields=thrown_in(record.message) | announced)
+    return EVENT_TYPES[kind](
         at=None if record.at is None or abs(record.at) > END_OF_9999 else record.at,
         zoned=record.zoned,
         origin=record.origin,

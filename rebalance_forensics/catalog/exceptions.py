@@ -6,6 +6,7 @@ An exception just before a close is the cause behind the cause; its wording is t
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import SpeakerWords
@@ -48,22 +49,27 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
     if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _speaks_as_kafka(record.message)):
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
-    raised = _RAISED.search(record.message)
-    thrown = raised or _THROWN_BY_KAFKA.search(record.message) or _THROWN.search(record.message)
-    if not (loud or raised or (thrown and _TRACE.search(record.message))):
+    thrown = _thrown_in(record.message)
+    if not (loud or _RAISED.search(record.message) or (thrown and _TRACE.search(record.message))):
         return None
-    detail = (thrown[2] if thrown and thrown[2] else record.message.partition("\n")[0]).strip()
     return Match(
-        pattern=PATTERN,
-        event="ExceptionLogged",
-        fields={
-            "exception": thrown[1] if thrown else None,
-            "detail": detail[:LONGEST_DETAIL],
-            "assigning": _ASSIGNING.search(record.message) is not None,
-        },
-        group=None,
-        speaker=SpeakerWords(),
+        pattern=PATTERN, event="ExceptionLogged", fields=thrown_in(record.message), group=None, speaker=SpeakerWords()
     )
+
+
+def thrown_in(message: str) -> dict[str, Any]:
+    """The fields of an ExceptionLogged that a message with a stack trace shows, whatever words announce it."""
+    thrown = _thrown_in(message)
+    detail = (thrown[2] if thrown and thrown[2] else message.partition("\n")[0]).strip()
+    return {
+        "exception": thrown[1] if thrown else None,
+        "detail": detail[:LONGEST_DETAIL],
+        "assigning": _ASSIGNING.search(message) is not None,
+    }
+
+
+def _thrown_in(message: str) -> re.Match[str] | None:
+    return _RAISED.search(message) or _THROWN_BY_KAFKA.search(message) or _THROWN.search(message)
 
 
 def thrown_at(message: str, exception: str) -> str | None:

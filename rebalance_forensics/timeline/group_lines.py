@@ -55,6 +55,9 @@ _ANSWER = re.compile("|".join(_ANSWERS))
 # Kafka's Generation.NO_GENERATION: the generation id of a client that is no member.
 _NO_GENERATION = -1
 
+RESET_WHILE_JOINING = "the generation was reset before the join was complete"
+"""A join with generation -1: the heartbeat thread cleared the generation before the answer was taken (KAFKA-8104)."""
+
 
 class GroupLines(Struct, frozen=True):
     """`own` name the group; `nearby` name none, but a member of it or were written where its members run."""
@@ -103,7 +106,7 @@ def _lacks_generation(event: Event) -> bool:
 
 
 def _reset(event: Event) -> GenerationReset:
-    return GenerationReset(**in_common(event), reason="the generation was reset before the join was complete")
+    return GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
 
 
 def _with_answers(events: Iterable[Event]) -> list[Event]:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import rebalance_forensics as rf
 from tests.diagnosis.test_slow_processing import slow_member
 from tests.story import Side, Story, ms
 
@@ -398,3 +401,15 @@ def test_members_that_were_expired_before_any_of_them_found_the_coordinator_agai
         story.reborn(client)
     story.rebalanced("01:10:41.000", "", ["c-1", "c-2"])
     assert story.causes() == ["coordinator-failover"]
+
+
+def test_the_broker_that_refused_is_the_one_found_before_even_where_times_are_whole_seconds(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(
+        "[sarama] 2021/05/05 10:00:00 client/coordinator coordinator for consumergroup orders is #2 (kafka-2:9092)\n"
+        "2021/05/05 10:05:00 Error from consumer: kafka server: Request was for a consumer group that is not "
+        "coordinated by this broker.\n"
+        "[sarama] 2021/05/05 10:05:00 client/coordinator requesting coordinator for consumergroup orders from a:9092\n"
+        "[sarama] 2021/05/05 10:05:00 client/coordinator coordinator for consumergroup orders is #3 (kafka-3:9092)\n"
+    )
+    (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
+    assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["broker-2"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import rebalance_forensics as rf
 from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.logs import Logs
 from tests.incidents.sample import LOCAL
@@ -136,3 +137,22 @@ def test_picked_lines_may_leave_out_that_it_got_in(attempts: int, found: bool, t
     told = [i.summary for i in analyze([str(tmp_path)], LOCAL).incidents]
     assert bool(told) == found
     assert all("these lines do not show that it got in" in summary for summary in told)
+
+
+GENERATION_CLEARED = """\
+2020-06-30 19:50:33.555  INFO 1 --- [main] o.a.k.c.c.internals.AbstractCoordinator  : \
+[Consumer clientId=c-1, groupId=g] Successfully joined group with generation -1
+2020-06-30 19:50:33.556 ERROR 1 --- [main] essageListenerContainer$ListenerConsumer : Consumer exception
+
+java.lang.IllegalStateException: Coordinator selected invalid assignment protocol: null
+\tat org.apache.kafka.clients.consumer.internals.ConsumerCoordinator.onJoinComplete(ConsumerCoordinator.java:346)
+2020-06-30 19:50:33.655  INFO 1 --- [main] o.a.k.c.c.internals.AbstractCoordinator  : \
+[Consumer clientId=c-1, groupId=g] (Re-)joining group
+"""
+
+
+def test_a_join_whose_generation_was_cleared_meanwhile_shows_the_bug(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(GENERATION_CLEARED)
+    (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
+    assert incident.severity == "warning"
+    assert [bug.jira for bug in incident.root_causes[0].known_bugs] == ["KAFKA-8104"]

@@ -209,7 +209,11 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
     """What it did to the group: a rebalance that stopped work for long, or never ended, is a fault."""
     last = rebalances[-1]
     replaced = _replaced_in_a_row(timeline, last.generation)
-    if replaced >= ENDLESS:
+    # A member that waits all the while is an incident of its own, which says how often it asked (_kept_out).
+    waits = (
+        any(w.begin <= last.started_at <= w.end for w in waiting_members(timeline)) if replaced >= ENDLESS else False
+    )
+    if replaced >= ENDLESS and not waits:
         return "warning", f" {replaced} generations in a row ended before their assignment reached every member."
     if last.stabilized_at is None and last.completed_at is None:
         logs = [log.end for log in timeline.coverage.brokers if log.begin <= last.started_at]

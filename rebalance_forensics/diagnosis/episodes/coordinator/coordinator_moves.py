@@ -403,8 +403,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, PROCESS_START_MS):
-        found = timeline.of(CoordinatorFound).between(timeline.first, time_of(run[0]))
-        named = [e.coordinator for e in (*run, *reversed(found)) if isinstance(e, CoordinatorLost | CoordinatorFound)]
+        named = [e.coordinator for e in run if isinstance(e, CoordinatorLost)] + [_found_before(timeline, run[0])]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
             yield _of_run(timeline, run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
@@ -429,9 +428,19 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
     asks_to_join = [e for e in refused if isinstance(e, JoinFailed | JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
-    found = timeline.own.of_type(CoordinatorFound).between(timeline.first, time_of(refused[-1]))
-    broker = next((f"broker-{e.coordinator}" for e in reversed(found) if e.coordinator is not None), UNNAMED)
-    yield _of_run(timeline, refused, broker, "refusals")
+    number = _found_before(timeline, refused[-1])
+    yield _of_run(timeline, refused, UNNAMED if number is None else f"broker-{number}", "refusals")
+
+
+def _found_before(timeline: Timeline, refused: Event) -> int | None:
+    """The coordinator that was found last before a line; with times in whole seconds the order of the lines decides."""
+    number = None
+    for event in timeline.own.of_type(CoordinatorFound, type(refused)).between(timeline.first, time_of(refused)):
+        if event is refused:
+            break
+        if isinstance(event, CoordinatorFound) and event.coordinator is not None:
+            number = event.coordinator
+    return number
 
 
 def _by_address(run: Sequence[Event]) -> str | None:

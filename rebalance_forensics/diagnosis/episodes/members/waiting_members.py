@@ -18,6 +18,7 @@ from rebalance_forensics.events.epochs import MemberTransitioned
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
 from rebalance_forensics.events.rebalances import (
+    GenerationReset,
     JoinFailed,
     JoinReported,
     JoinStarted,
@@ -27,6 +28,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.events.streams import TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_lines import RESET_WHILE_JOINING
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
@@ -55,6 +57,8 @@ class WaitingMember(Struct, frozen=True, kw_only=True):
     """The errors that it got instead."""
     lost: tuple[Event, ...] = ()
     """The times it gave up its coordinator meanwhile."""
+    reset: tuple[GenerationReset, ...] = ()
+    """The joins whose generation was cleared before the answer was taken."""
     picked: bool = False
     """True for an excerpt, which may leave out the line that admitted it."""
 
@@ -66,7 +70,7 @@ class WaitingMember(Struct, frozen=True, kw_only=True):
     @property
     def lines(self) -> tuple[Event, ...]:
         """The first attempts, the errors, and the last attempt."""
-        return (*self.asked[:2], *self.refused[:2], *self.lost[:1], *self.asked[-1:])
+        return (*self.asked[:2], *self.reset[:2], *self.refused[:2], *self.lost[:1], *self.asked[-1:])
 
 
 def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
@@ -76,7 +80,7 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
         if not participant.has_log or _was_assigned(timeline, participant) or _had_a_session(timeline, participant):
             continue
         found = _waiting(timeline, participant)
-        if found is not None and (found.end - found.begin > patience or _timed_out_repeatedly(found)):
+        if found is not None and (found.reset or found.end - found.begin > patience or _timed_out_repeatedly(found)):
             yield found
 
 
@@ -88,7 +92,9 @@ def _timed_out_repeatedly(waiting: WaitingMember) -> bool:
 def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
     asked = [e for e in timeline.events_from(participant, *_JOINING) if not (isinstance(e, Subscribed) and e.by_hand)]
     picked = not timeline.coverage.of(participant)
-    if not asked or (picked and len(asked) < _PICKED_ATTEMPTS):
+    resets = timeline.events_from(participant, GenerationReset)
+    reset = tuple(e for e in resets if e.reason == RESET_WHILE_JOINING)
+    if not asked or (picked and not reset and len(asked) < _PICKED_ATTEMPTS):
         return None
     begin = time_of(asked[0])
     end = time_of(asked[-1]) if picked else _log_end(timeline, participant, begin)
@@ -103,6 +109,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | No
         asked=tuple(asked),
         refused=tuple(refused),
         lost=tuple(timeline.events_from(participant, CoordinatorLost).between(begin, end)),
+        reset=reset,
         picked=picked,
     )
 
@@ -175,7 +182,7 @@ def _attempts_in_words(out: Sequence[WaitingMember], longest: int | None) -> str
     attempts, up_to = sum(w.attempts for w in out), "" if len(out) == 1 else "up to "
     if any(w.picked for w in out):
         who = "it" if len(out) == 1 else "they"
-        within = lasting(longest, f" within {up_to}{{}}")
+        within = lasting(longest or None, f" within {up_to}{{}}")
         return f"asked to join {times(attempts)}{within}, and these lines do not show that {who} got in"
     asked = f"asked to join {times(attempts)} but never got in" if attempts else "subscribed but never joined"
     return asked + lasting(longest, f": {up_to}{{}} without an assignment")
@@ -187,6 +194,8 @@ def _answers(out: Sequence[WaitingMember]) -> str:
     parts = [f"{api} failed {times(number)} ({error})" for (api, error), number in failures.most_common(MOST_ANSWERS)]
     lost = sum(len(w.lost) for w in out)
     parts += [f"the coordinator was lost {times(lost)}"] if lost else []
+    reset = sum(len(w.reset) for w in out)
+    parts += [f"its generation was reset before it took the answer {times(reset)} (generation -1)"] if reset else []
     return f"; {', '.join(parts)}" if parts else ", and no logged error explains it"
 
 
