@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from lab.jars import broker_jars
@@ -17,8 +18,16 @@ STARTS_WITHIN_S = 90
 class Cluster:
     """Brokers of one release; `log_dir` of the run gets a folder for each."""
 
-    def __init__(self, processes: Processes, release: str, brokers: int, logs: Path, scratch: Path) -> None:
-        """Format and start the brokers; returns when all of them accept connections."""
+    def __init__(
+        self,
+        processes: Processes,
+        release: str,
+        brokers: int,
+        logs: Path,
+        scratch: Path,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        """Format and start the brokers, with further settings; returns when all of them accept connections."""
         self.release = release
         self._jars = broker_jars(release)
         ports = _free_ports(2 * brokers)
@@ -28,8 +37,8 @@ class Cluster:
         self._processes = processes
         self._commands: list[tuple[list[str], Path]] = []
         for node in range(brokers):
-            settings = _settings(node + 1, ports[node], ports[brokers + node], voters, brokers, scratch)
-            file = properties(scratch / f"broker-{node + 1}.properties", settings)
+            usual = _settings(node + 1, ports[node], ports[brokers + node], voters, brokers, scratch)
+            file = properties(scratch / f"broker-{node + 1}.properties", {**usual, **(settings or {})})
             self._format(file, scratch)
             log = logs / f"broker-{node + 1}" / "server.log"
             main = ["kafka.Kafka", str(file)]

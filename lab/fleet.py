@@ -194,6 +194,21 @@ def rolling_bounce(fleet: Fleet) -> list[Expected]:
     return [{"scope": "cluster", "cause": "coordinator-failover", "culprit": "all-brokers"}]
 
 
+def quorum_lost(fleet: Fleet) -> list[Expected]:
+    """A broker dies whose partitions of the offsets topic then have too few replicas to be written."""
+    fleet.at(5)
+    fleet.kill_broker(1)
+    fleet.at(75)
+    fleet.start_broker(1)
+    fleet.at(110)
+    return [{"scope": "cluster", "cause": "coordinator-failover|offsets-topic-unavailable", "culprit": "broker-1"}]
+
+
+BROKER_SETTINGS: Mapping[str, Mapping[str, object]] = {
+    # So that no controller fences a broker that stands still for 8 s.
+    "broker-stalls": {"broker.session.timeout.ms": 20_000},
+    "quorum-lost": {"offsets.topic.replication.factor": 2, "min.insync.replicas": 2},
+}
 NIGHTS: Mapping[str, Callable[[Fleet], list[Expected]]] = {
     "broker-killed": broker_killed,
     "broker-frozen": broker_frozen,
@@ -202,6 +217,7 @@ NIGHTS: Mapping[str, Callable[[Fleet], list[Expected]]] = {
     "host-cut-off": host_cut_off,
     "host-lost": host_lost,
     "rolling-bounce": rolling_bounce,
+    "quorum-lost": quorum_lost,
 }
 
 
@@ -234,7 +250,7 @@ def record(night: str, release: str, groups: list[Group], hosts: int, out: Path)
     seats["solo-2"] = Host("solo-2", [(batch, 2)])
     with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
         scratch = Path(folder)
-        cluster = Cluster(processes, release, BROKERS, logs, scratch)
+        cluster = Cluster(processes, release, BROKERS, logs, scratch, BROKER_SETTINGS.get(night))
         _supply(processes, cluster, release, scratch)
         addresses = {name: f"127.0.2.{n}" for n, name in enumerate(seats, 1)}
 

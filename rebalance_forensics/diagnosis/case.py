@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,13 +25,17 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
+from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
-from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, UnreadSpan
+from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
+
+MOST_LOSSES = 200
+"""Losses of a group that are kept to be set beside those of other groups."""
 
 
 class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
@@ -81,6 +86,7 @@ def investigate(
             reading=tips(timeline),
             offsets_partition=known_partition(group, timeline.own, timeline.settings),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
+            losses=_losses(timeline) if any(incident.severity != "info" for incident in incidents) else (),
         ),
         incidents=tuple(incidents),
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
@@ -94,6 +100,17 @@ def investigate_unnamed(
 ) -> GroupCase:
     """The same for a group that its member's lines do not name."""
     return replace(investigate(cluster, unnamed.name, (), shared, lanes=lanes), from_unnamed=True)
+
+
+def _losses(timeline: Timeline) -> tuple[Loss, ...]:
+    expired = (d for d in timeline.departures if d.why == "session-expired")
+    by_brokers = ((d, e) for d in expired for e in d.events[:1] if e.speaker.broker is not None and e.at is not None)
+    return tuple(
+        [
+            Loss(at=d.at, broker=f"broker-{e.speaker.broker}", member=d.participant.name, evidence=evidence_of(e))
+            for d, e in islice(by_brokers, MOST_LOSSES)
+        ]
+    )
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:

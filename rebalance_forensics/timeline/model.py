@@ -174,6 +174,15 @@ class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
     evidence: tuple[Evidence, ...] = ()
 
 
+class Loss(Struct, frozen=True, kw_only=True, gc=False):
+    """A member whose session a broker let expire."""
+
+    at: Time
+    broker: str
+    member: str
+    evidence: Evidence
+
+
 class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     """The group spoke a protocol for a while."""
 
@@ -361,6 +370,8 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     ] = None
     outages: tuple[BrokerOutage, ...] = ()
     """Brokers that were out; only of a group that an incident disturbed."""
+    losses: tuple[Loss, ...] = ()
+    """Members whose sessions expired, by a broker's own lines; the first of them where there are thousands."""
 
 
 class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster, relations_among
 from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
@@ -148,3 +149,42 @@ def test_the_unread_time_of_a_group_is_counted_in_the_incident_of_its_cluster() 
         history = found.in_history(case.history)
         assert not replaced & {span.incident for span in history.unread}
         assert {span.incident for span in history.unread} <= known | {None}
+
+
+def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2) -> GroupCase:
+    """Some of three members lose their sessions, by the coordinator's log; they have no logs themselves."""
+    names = [f"{group}-{n}" for n in (1, 2, 3)]
+    story = Story(group=group, seen="brokers", coordinator=coordinator).formed(*names)
+    for client in names[:members]:
+        story.broker(at, story.words.failed(story.id_of(client)))
+    removed = story.id_of(names[0])
+    return story.rebalanced(at, f"removing member {removed} on heartbeat expiration", names[members:]).case()
+
+
+def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coordinator_stood_still() -> None:
+    (one,), own = told(expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003"))
+    verdict = one.root_causes[0]
+    assert (own, verdict.cause, [c.name for c in verdict.culprits]) == ([], "coordinator-failover", ["broker-2"])
+    assert "broker-2 stood still" in one.summary
+    assert {row.cause for row in one.ruled_out} & {"process-pause", "process-crash", "network-partition", "unexplained"}
+
+
+def test_sessions_of_several_groups_that_end_one_by_one_do_not() -> None:
+    cluster, _ = told(expiring("audit", "01:10:00.000", members=1), expiring("payments", "01:10:01.500", members=1))
+    assert all(one.root_causes[0].cause != "coordinator-failover" for one in cluster)
+
+
+def test_sessions_that_end_at_one_moment_on_two_coordinators_do_not() -> None:
+    cases = (expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003", coordinator=3))
+    assert all(one.root_causes[0].cause != "coordinator-failover" for one in told(*cases)[0])
+
+
+def test_members_of_three_groups_that_fall_silent_together_are_one_incident_though_no_line_names_their_host() -> None:
+    at = ("01:10:00.000", "01:10:01.100", "01:10:02.300")
+    groups = ("audit", "payments", "orders")
+    (one,), own = told(
+        *(expiring(g, when, members=1, coordinator=n) for n, (g, when) in enumerate(zip(groups, at, strict=True), 1))
+    )
+    assert (own, one.group_names) == ([], tuple(sorted(groups)))
+    assert [c.name for c in one.root_causes[0].culprits] == ["audit-1", "orders-1", "payments-1"]
+    assert one.root_causes[0].confidence < PROBABLE

@@ -101,6 +101,14 @@ CAUSE = Cause(
 )
 
 
+STOOD_STILL_ADVICE = Advice(
+    action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
+    "slept, a full garbage collection, a blocked disk.",
+    why="Every group that it coordinates waits meanwhile.",
+)
+"""For a broker that stood still and ran on."""
+
+
 def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:
     """The coordinator stood still with a rebalance open; its members waited, and were removed when it woke up."""
     number, rebalances = silence.removal.speaker.broker, silence.disturbed(timeline)
@@ -121,13 +129,7 @@ def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis
             f" past its timeout{lasting(timeline.measured(silence.timeout_ms), ' ({} in other rebalances)')}: its"
             " process or host stood still."
         ),
-        advice=(
-            Advice(
-                action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
-                "slept, a full garbage collection, a blocked disk.",
-                why="Every group that it coordinates waits meanwhile.",
-            ),
-        ),
+        advice=(STOOD_STILL_ADVICE,),
     )
 
 

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, pairwise
 from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cluster.member_hosts import Whereabouts, whereabouts_of
-from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
+from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline
+from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline, Loss
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
     METADATA_AGE_MS,
+    NEXT_HEARTBEAT_MS,
     ONE_REBALANCE_MS,
     QUIET_MS,
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
+    SESSION_MS,
+    TICK_MS,
 )
 
 BlowKind = Literal["broker", "host", "deployment", "topic", "credential"]
 BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
 FOLLOWS_A_BROKER = frozenset({
     *("network-partition", "process-pause", "rebalance-straggler", "unexplained", "unstable-leader"),
-    *("enforced-rebalance", "scale-out", "startup"),
+    *("enforced-rebalance", "scale-out", "startup", "member-removed", "static-member-expired"),
 })  # fmt: skip
 """What a group's own lines make of a coordinator that does not answer, where they do not show the broker."""
 FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition", "static-member-expired"})
 RESTARTED = frozenset({"rolling-restart", "static-member-restart"})
-Place = tuple[str, str]
-"""A cluster and the name of something in it."""
+MOST_LINES = 4
 
 
 class Part(Struct, frozen=True):
@@ -78,14 +84,29 @@ class Blow(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     """By time, then group."""
     outages: tuple[BrokerOutage, ...] = ()
+    is_shared: bool = False
+    """Several brokers stopped answering at one moment, and no line shows which of them began it."""
 
 
-def blows(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> Iterator[Blow]:
-    """What several groups share, the broadest kind first; each incident belongs to one blow at most."""
+Moments = Callable[[Part], Iterable[int]]
+Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[Blow]]
+
+
+def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: Moments) -> Iterator[Blow]:
+    """What several groups share, the broadest kind first; each incident belongs to one blow at most.
+
+    `moments_of` gives the times of the lines that prove an incident.
+    """
     if len({(history.cluster, history.group) for history in histories}) < 2:
         return
     left = list(parts)
-    finders = (_of_brokers, _of_hosts, _of_deployments, _of_topics, _of_credentials)
+    finders: tuple[Find, ...] = (
+        partial(_of_brokers, moments_of=moments_of),
+        _of_hosts,
+        _of_deployments,
+        _of_topics,
+        _of_credentials,
+    )
     for cluster in sorted({history.cluster for history in histories}):
         of_cluster = [history for history in histories if history.cluster == cluster]
         for find in finders:
@@ -98,15 +119,17 @@ def blows(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> Iterator[
 # Brokers
 
 
-def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
-    outages = _outages(histories)
-    faults = [part for part in parts if part.cause in BROKERS_FAULT]
+def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments) -> list[Blow]:
+    stalls = _stalls(histories)
+    outages = _outages(histories, stalls)
+    faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls) is not None]
     found: list[Blow] = []
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
-        for brokers, of_brokers in _by_brokers(run, outages):
+        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, histories):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
-            taken = [*of_brokers, *_that_follow(parts, known, histories)]
-            taken += _at_the_same_moment(parts, taken)
+            following = {id(part): part for part in _that_follow(parts, known, histories)}
+            taken = [*of_brokers, *following.values()]
+            taken += _at_the_same_moment(parts, taken, brokers, histories, moments_of)
             if len({part.group for part in taken}) > 1:
                 found.append(
                     Blow(
@@ -115,23 +138,79 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> lis
                         culprits=tuple(broker_culprit(name) for name in brokers),
                         parts=_in_order(taken),
                         outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
+                        is_shared=is_shared,
                     )
                 )
     return found
 
 
-def _outages(histories: Iterable[GroupOutline]) -> dict[str, list[BrokerOutage]]:
+class _Stall(Struct, frozen=True):
+    """A broker that stood still: when it ran again, the sessions of several groups expired at one moment."""
+
+    outage: BrokerOutage
+    groups: frozenset[str]
+
+
+def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
+    """Sessions of several groups that one broker let expire within a tick of its timers.
+
+    Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
+    blow took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
+    clock ran on.
+    """
+    by_broker: dict[str, list[tuple[Loss, str]]] = defaultdict(list)
+    for history in histories:
+        for loss in history.losses:
+            by_broker[loss.broker].append((loss, history.group))
+    return [
+        _Stall(_stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
+        for broker, losses in sorted(by_broker.items())
+        for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
+        if len({group for _, group in burst}) > 1 and len(burst) > 2
+    ]
+
+
+def _stall_of(broker: str, losses: Sequence[Loss]) -> BrokerOutage:
+    lines = tuple(loss.evidence for loss in losses[:MOST_LINES])
+    return BrokerOutage(broker=broker, started_at=losses[0].at, ended_at=losses[-1].at, how="froze", evidence=lines)
+
+
+def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
+    """The broker whose standing still this group's own lines took for its members'."""
+    verdict = part.headline.root_causes[0]
+    # A group that lost all of its members looks shut down; one whose members the logs do not mention again, dead.
+    looks_so = part.cause == "shutdown" or (part.cause == "process-crash" and verdict.confidence < PROBABLE)
+    if verdict.confidence >= LIKELY or not (looks_so or (part.cause in FOLLOWS_A_BROKER and not _is_planned(part))):
+        return None
+    # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
+    begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
+    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.outage.started_at <= end)
+    return next((stall.outage.broker for stall in near), None)
+
+
+def _is_planned(part: Part) -> bool:
+    return part.headline.severity == "info" and part.cause != "unexplained"
+
+
+def _outages(histories: Iterable[GroupOutline], stalls: Iterable[_Stall]) -> dict[str, list[BrokerOutage]]:
     """Every broker's outages, those that several groups saw told once: from the first sign of it to the last."""
     seen: dict[str, list[BrokerOutage]] = defaultdict(list)
-    for outage in dict.fromkeys(chain.from_iterable(history.outages for history in histories)):
+    logged = chain.from_iterable(history.outages for history in histories)
+    for outage in dict.fromkeys((*logged, *(stall.outage for stall in stalls))):
         seen[outage.broker].append(outage)
     return {
         broker: [
             _merged(run)
-            for run in runs(of_broker, lambda o: o.started_at, 0, until=lambda o: o.ended_at or o.started_at)
+            for run in runs(
+                of_broker, lambda o: o.started_at, ROUND_TRIP_MS, until=lambda o: o.ended_at or o.started_at
+            )
         ]
         for broker, of_broker in sorted(seen.items())
     }
+
+
+def _last_of(outage: BrokerOutage) -> int:
+    return outage.started_at if outage.ended_at is None else outage.ended_at
 
 
 _TELLING = ("failed", "shut-down", "froze", "lost", "unreachable")
@@ -161,13 +240,20 @@ def _touches(outage: BrokerOutage, parts: Sequence[Part]) -> bool:
 
 
 def _by_brokers(
-    run: Sequence[Part], outages: Mapping[str, Sequence[BrokerOutage]]
-) -> list[tuple[list[str], list[Part]]]:
-    """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any."""
-    blamed = {id(part): part.culprits("broker") for part in run}
-    down = {name for names in blamed.values() for name in names if _is_out(outages.get(name, ()), run)}
+    run: Sequence[Part],
+    outages: Mapping[str, Sequence[BrokerOutage]],
+    stalls: Sequence[_Stall],
+    histories: Sequence[GroupOutline],
+) -> list[tuple[list[str], list[Part], bool]]:
+    """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any.
+
+    The last of each is True where brokers have only the moment in common.
+    """
+    blamed = {id(part): _brokers_of(part, stalls) for part in run}
+    out = {name for name, known in outages.items() if _is_out(known, run)}
+    down = {name for names in blamed.values() for name in names} & out or out
     in_turn = {name for name in down if all(o.how == "shut-down" for o in outages[name] if _touches(o, run))}
-    components: list[tuple[set[str], list[Part]]] = []
+    components: list[tuple[set[str], list[Part], bool]] = []
     for part in run:
         names = set(blamed[id(part)])
         if down:
@@ -176,9 +262,45 @@ def _by_brokers(
         if names & in_turn and len(in_turn) > 1:
             names |= in_turn
         joined = [component for component in components if component[0] & names or not names]
-        merged = (names.union(*(c[0] for c in joined)), [*chain.from_iterable(c[1] for c in joined), part])
+        # Coordinators that all fall silent at one moment have something in common: none of them is known to be out.
+        at_once = [] if down else [c for c in components if c not in joined and _fell_with(part, c[1])]
+        joined += at_once
+        merged = (
+            names.union(*(c[0] for c in joined)),
+            [*chain.from_iterable(c[1] for c in joined), part],
+            bool(at_once) or any(c[2] for c in joined),
+        )
         components = [c for c in components if c not in joined] + [merged]
-    return [(sorted(names), parts) for names, parts in components]
+    return [
+        _narrowed(names, parts, histories) if shared else (sorted(names), parts, False)
+        for names, parts, shared in components
+    ]
+
+
+def _brokers_of(part: Part, stalls: Sequence[_Stall]) -> list[str]:
+    stalled = _stalled(part, stalls)
+    return part.culprits("broker") if stalled is None else [stalled]
+
+
+def _narrowed(
+    names: Collection[str], parts: list[Part], histories: Iterable[GroupOutline]
+) -> tuple[list[str], list[Part], bool]:
+    """Of brokers that fell silent at one moment the one whose groups alone lost members.
+
+    While a replica stands still, the coordinators beside it cannot answer commits, and the heartbeats behind these on
+    the same connection wait (a broker handles one request of a connection at a time); but they go on hearing from their
+    members. Only the coordinator that stands still itself lets sessions expire.
+    """
+    terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
+    harmed = {part.group for part in parts if part.headline.impact.rebalances}
+    behind = {name for name in names if any(name in terms.get(group, ()) for group in harmed)}
+    if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):
+        return sorted(behind), parts, False
+    return sorted(names), parts, True
+
+
+def _fell_with(part: Part, others: Iterable[Part]) -> bool:
+    return any(other.begin - AT_ONCE_MS <= part.begin <= other.end + AT_ONCE_MS for other in others)
 
 
 def _is_out(outages: Sequence[BrokerOutage], run: Sequence[Part]) -> bool:
@@ -189,23 +311,39 @@ def _nearest(part: Part, down: Iterable[str], outages: Mapping[str, Sequence[Bro
     return min(sorted(down), key=lambda name: min(abs(o.started_at - part.begin) for o in outages[name]))
 
 
+def went_in_turn(blow: Blow) -> bool:
+    """True for brokers that went one after another, each once: a rolling restart, as far as lines show."""
+    brokers = [outage.broker for outage in blow.outages]
+    if len(set(brokers)) < 2 or {culprit.name for culprit in blow.culprits} != set(brokers):
+        return False
+    if all(outage.how == "shut-down" for outage in blow.outages):
+        return True
+    apart = all(a.ended_at is not None and a.ended_at <= b.started_at for a, b in pairwise(blow.outages))
+    return len(brokers) == len(set(brokers)) > 2 and apart
+
+
 def _that_follow(
     parts: Sequence[Part], outages: Sequence[BrokerOutage], histories: Sequence[GroupOutline]
 ) -> Iterator[Part]:
     """Other groups' incidents that one of these outages explains better than what their own lines suggest."""
     terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
-    for part in parts:
-        planned = part.headline.severity == "info" and part.cause != "unexplained"
-        if part.cause not in FOLLOWS_A_BROKER or planned:
-            continue
-        if any(_explains(outage, part, terms.get(part.group, set())) for outage in outages):
-            yield part
+    for outage in outages:
+        end = outage.ended_at if outage.ended_at is not None else outage.started_at + ONE_REBALANCE_MS
+        meanwhile = [
+            part
+            for part in parts
+            if part.cause in FOLLOWS_A_BROKER
+            and not _is_planned(part)
+            and outage.started_at - REQUEST_TIMEOUT_MS <= part.begin <= end + REQUEST_TIMEOUT_MS
+        ]
+        unsure = [part for part in meanwhile if part.headline.root_causes[0].confidence < PROBABLE]
+        # What is unsure in each group and comes to several while a broker is out comes from there.
+        together = unsure if len({part.group for part in unsure}) > 1 else []
+        alone = (part for part in meanwhile if _explains(outage, part, terms.get(part.group, set())))
+        yield from {id(part): part for part in (*together, *alone)}.values()
 
 
 def _explains(outage: BrokerOutage, part: Part, coordinators: Collection[str]) -> bool:
-    end = outage.ended_at if outage.ended_at is not None else outage.started_at + ONE_REBALANCE_MS
-    if not outage.started_at - REQUEST_TIMEOUT_MS <= part.begin <= end + REQUEST_TIMEOUT_MS:
-        return False
     verdict = part.headline.root_causes[0]
     if part.cause == "unexplained":
         return True
@@ -214,15 +352,39 @@ def _explains(outage: BrokerOutage, part: Part, coordinators: Collection[str]) -
     return (whole_group and unsure) or (outage.broker in coordinators and (whole_group or unsure))
 
 
-def _at_the_same_moment(parts: Sequence[Part], struck: Sequence[Part]) -> Iterator[Part]:
-    """What has no known cause in several groups at one moment while the same broker strikes again and again."""
-    begin, end = min(part.begin for part in struck), max(part.end for part in struck)
+def _at_the_same_moment(
+    parts: Sequence[Part],
+    struck: Sequence[Part],
+    brokers: Collection[str],
+    histories: Iterable[GroupOutline],
+    moments_of: Moments,
+) -> Iterator[Part]:
+    """What other groups' lines leave open, at the moments at which the same brokers struck.
+
+    What nothing explains comes from there, and so does what the members of a group that they coordinate are blamed for.
+    """
+    terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
     taken = {id(part) for part in struck}
-    unexplained = [part for part in parts if part.cause == "unexplained" and id(part) not in taken]
-    near = (part for part in unexplained if begin <= part.begin <= end + ONE_REBALANCE_MS)
-    for burst in runs(near, lambda part: part.begin, ROUND_TRIP_MS):
-        if len({part.group for part in burst}) > 1:
-            yield from burst
+    open_parts = [
+        part
+        for part in parts
+        if id(part) not in taken
+        and (
+            part.cause == "unexplained"
+            or (
+                part.cause in FOLLOWS_A_BROKER
+                and not _is_planned(part)
+                and part.headline.root_causes[0].confidence < LIKELY
+                and not terms.get(part.group, set()).isdisjoint(brokers)
+            )
+        )
+    ]
+    if not open_parts:
+        return
+    moments = TimeIndex((at for part in struck for at in moments_of(part)), int)
+    yield from (
+        part for part in open_parts if moments.any_between(part.begin - HEARTBEAT_MS, part.begin + HEARTBEAT_MS)
+    )
 
 
 def _brokers_cause(parts: Sequence[Part]) -> str:
@@ -237,23 +399,55 @@ def _brokers_cause(parts: Sequence[Part]) -> str:
 
 def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
     whereabouts = whereabouts_of(histories)
+    silent = [part for part in parts if part.cause in FALLEN_SILENT and part.headline.severity != "info"]
+    found = [_of_silence(whereabouts, run) for run in _at_once(silent)]
+    taken = {id(part) for blow in found for part in blow.parts}
     by_host: dict[str, list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.cause in FALLEN_SILENT and part.headline.severity != "info":
-            hosts = hosts_of_part(whereabouts, part)
-            if len(hosts) == 1:
-                by_host[hosts[0]].append(part)
-    found = []
+    for part in silent:
+        hosts = hosts_of_part(whereabouts, part)
+        if id(part) not in taken and len(hosts) == 1:
+            by_host[hosts[0]].append(part)
     for host, on_host in sorted(by_host.items()):
         for run in of_several_groups(on_host, ONE_REBALANCE_MS):
             struck = {part.group for part in run}
             if 2 * len(struck) > len(whereabouts.groups_on(run[0].headline.cluster, host)):
-                names = {
-                    name for part in run for c in part.headline.root_causes[0].culprits for name in (c.name, *c.names)
-                }
-                culprit = Culprit(kind="host", name=host, names=tuple(sorted(names - {host})))
-                found.append(Blow(kind="host", cause=_likeliest(run), culprits=(culprit,), parts=_in_order(run)))
+                found.append(_of_silence(whereabouts, run))
     return found
+
+
+def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
+    """Members of at least three groups that fell silent within a heartbeat of each other: a host, a rack, a switch.
+
+    Sessions of one blow end a heartbeat apart, since each runs from its member's last one. Two groups prove nothing
+    where no line shows that their members share a host.
+    """
+    for run in runs(silent, lambda part: part.begin, HEARTBEAT_MS):
+        if len({part.group for part in run}) > 2 and run[-1].begin - run[0].begin <= NEXT_HEARTBEAT_MS:
+            yield run
+
+
+def _of_silence(whereabouts: Whereabouts, run: Sequence[Part]) -> Blow:
+    hosts = list(dict.fromkeys(host for part in run for host in hosts_of_part(whereabouts, part)))
+    unplaced = [part for part in run if not hosts_of_part(whereabouts, part)]
+    blamed = [(part, culprit) for part in run for culprit in part.headline.root_causes[0].culprits]
+    if hosts and not unplaced:
+        culprits = [
+            Culprit(kind="host", name=host, names=tuple(sorted(_names_on(whereabouts, blamed, host) - {host})))
+            for host in sorted(hosts)
+        ]
+    else:
+        by_name = {culprit.name: culprit for _, culprit in blamed}
+        culprits = [by_name[name] for name in sorted(by_name)]
+    return Blow(kind="host", cause=_likeliest(run), culprits=tuple(culprits), parts=_in_order(run))
+
+
+def _names_on(whereabouts: Whereabouts, blamed: Iterable[tuple[Part, Culprit]], host: str) -> set[str]:
+    return {
+        name
+        for part, culprit in blamed
+        if host in whereabouts.hosts_of(part.headline.cluster, part.group, [culprit.name])
+        for name in (culprit.name, *culprit.names)
+    }
 
 
 def hosts_of_part(whereabouts: Whereabouts, part: Part) -> list[str]:

@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import CaseOutline
-from rebalance_forensics.diagnosis.cluster.blows import Blow, Part, blows
+from rebalance_forensics.diagnosis.causes.coordinator_failover import STOOD_STILL_ADVICE
+from rebalance_forensics.diagnosis.cluster.blows import Blow, Part, blows, went_in_turn
 from rebalance_forensics.diagnosis.cluster.sentences import group_sentence, narrative_of, overruled_because, summary_of
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.model import (
     Advice,
     ChainLink,
@@ -89,7 +91,12 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
     incidents: list[Incident] = []
     whole_of: dict[str, str] = {}
     triggers: dict[tuple[str, str, int], str] = {}
-    for blow in blows(histories, parts):
+
+    def moments_of(part: Part) -> list[int]:
+        evidence = whole(part.case, part.number).root_causes[0].evidence
+        return [line.timestamp for line in evidence if line.timestamp is not None]
+
+    for blow in blows(histories, parts, moments_of):
         own = [whole(part.case, part.number) for part in blow.parts]
         incident = _incident(blow, own, histories)
         incidents.append(incident)
@@ -202,7 +209,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
 
 def _severity(blow: Blow, groups: Sequence[DisturbedGroup]) -> Severity:
     """The worst of its groups; brokers that were restarted in turn and cost no group any work were planned."""
-    in_turn = len({outage.broker for outage in blow.outages}) > 1 and all(o.how == "shut-down" for o in blow.outages)
+    in_turn = went_in_turn(blow)
     unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
     if blow.kind == "broker" and in_turn and unharmed:
         return "info"
@@ -213,11 +220,12 @@ def _root_cause(
     blow: Blow, own: Sequence[Incident], groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]
 ) -> RootCause:
     causes = [cause for incident in own for cause in incident.root_causes if cause.cause == blow.cause]
+    causes = causes or [_first_seen_together(blow)]
     lines = [_lines_of(blow.outages), *[cause.evidence for cause in causes]]
     evidence = _interleaved(lines)
     return RootCause(
         cause=blow.cause,
-        confidence=max(cause.confidence for cause in causes),
+        confidence=_confidence(blow, causes),
         culprits=blow.culprits,
         narrative=narrative_of(blow, groups, histories),
         evidence=evidence[:MOST_LINES],
@@ -227,6 +235,26 @@ def _root_cause(
         known_bugs=_bugs(causes),
         chain=_chain(blow, causes),
     )
+
+
+def _first_seen_together(blow: Blow) -> RootCause:
+    """A cause that no group's own lines suggest."""
+    evidence = _lines_of(blow.outages)
+    return RootCause(
+        cause=blow.cause,
+        confidence=PROBABLE,
+        culprits=blow.culprits,
+        narrative="",
+        evidence=evidence,
+        evidence_total=len(evidence),
+        advice=(STOOD_STILL_ADVICE,),
+    )
+
+
+def _confidence(blow: Blow, causes: Sequence[RootCause]) -> float:
+    """That of the surest group; several coordinators that no line shows to be out leave open which one began it."""
+    surest = max(cause.confidence for cause in causes)
+    return min(surest, UNSURE) if blow.is_shared else surest
 
 
 def _occurrences(own: Sequence[Incident]) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
-from rebalance_forensics.diagnosis.cluster.blows import Blow
+from rebalance_forensics.diagnosis.cluster.blows import Blow, went_in_turn
 from rebalance_forensics.diagnosis.cluster.coordinator_groups import homes_of
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline
 
 NAMES_SHOWN = 6
@@ -56,10 +58,7 @@ def _what(blow: Blow) -> str:
     if blow.kind == "broker":
         return _brokers(names, blow)
     if blow.kind == "host":
-        verb = {"process-crash": "died", "network-partition": "lost its connection to the brokers"}.get(
-            blow.cause, "stood still"
-        )
-        return f"Host {names[0]} {verb}: its members of several groups fell silent together"
+        return _hosts(names, blow)
     if blow.kind == "deployment":
         return "A deployment restarted the members of several groups one after another"
     if blow.kind == "topic":
@@ -67,20 +66,49 @@ def _what(blow: Blow) -> str:
     return "Members of several groups were refused: their credentials or permissions are no longer valid"
 
 
+def _hosts(names: Sequence[str], blow: Blow) -> str:
+    verb = {"process-crash": "died", "network-partition": "was cut off"}.get(blow.cause, "stood still")
+    if blow.culprits[0].kind != "host":
+        return f"{some(names)} fell silent at the same moment: the host or network path that they share {verb}"
+    hosts = f"Host {names[0]}" if len(names) == 1 else f"Hosts {some(names)}"
+    whose = "its" if len(names) == 1 else "their"
+    if len(names) > 1:
+        verb = verb.replace("was ", "were ")
+    return f"{hosts} {verb}: {whose} members of several groups fell silent together"
+
+
 def _brokers(names: Sequence[str], blow: Blow) -> str:
     if not names:
         return "The coordinator changed"
     by_name: dict[str, list[BrokerOutage]] = {name: [o for o in blow.outages if o.broker == name] for name in names}
     if len(names) > 1:
-        in_turn = all(o.how == "shut-down" for o in blow.outages) and all(by_name.values())
-        return f"{', '.join(names[:-1])} and {names[-1]} {'were restarted in turn' if in_turn else 'were out'}"
+        together = f"{', '.join(names[:-1])} and {names[-1]}"
+        if went_in_turn(blow):
+            planned = all(outage.how == "shut-down" for outage in blow.outages)
+            return f"{together} {'were restarted in turn' if planned else 'went down and came back in turn'}"
+        if blow.is_shared:
+            return f"{together} stopped answering at the same time"
+        return f"{together} {'were out' if blow.outages else 'stopped coordinating their groups'}"
     outages = by_name[names[0]]
     if not outages:
         if blow.cause == "offsets-topic-unavailable":
             return f"__consumer_offsets could not be written because of {names[0]}"
-        return f"{names[0]} stopped coordinating its groups"
+        return f"{names[0]} stopped coordinating its groups{_at(blow)}"
     times = f" {len(outages)} times" if len(outages) > 1 else ""
-    return f"{names[0]} {_DID[outages[0].how]}{times}"
+    unwritten = ", and __consumer_offsets could not be written" if blow.cause == "offsets-topic-unavailable" else ""
+    return f"{names[0]} {_DID[outages[0].how]}{times}{_from(blow) if times else _at(blow)}{unwritten}"
+
+
+def _at(blow: Blow) -> str:
+    return f" at {_clock(blow.parts[0].begin)}"
+
+
+def _from(blow: Blow) -> str:
+    return f" from {_clock(blow.parts[0].begin)} on"
+
+
+def _clock(at: int) -> str:
+    return f"{datetime.fromtimestamp(at / SECOND_MS, UTC):%H:%M:%S} UTC"
 
 
 def _whom(groups: Sequence[DisturbedGroup]) -> str:

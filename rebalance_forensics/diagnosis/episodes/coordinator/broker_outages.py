@@ -98,7 +98,8 @@ def _touching(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
 
 def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     by_broker: dict[int, list[_Sighting]] = defaultdict(list)
-    for sighting in (*_stops_and_starts(timeline), *_missed_by_clients(timeline)):
+    seen = (*_stops_and_starts(timeline), *_missed_by_peers(timeline), *_missed_by_clients(timeline))
+    for sighting in seen:
         by_broker[sighting.broker].append(sighting)
     found = [
         _outage(timeline, broker, run)
@@ -116,6 +117,20 @@ def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
             if event.at is not None:
                 yield _Sighting(event.at, broker, is_back, event)
+
+
+def _missed_by_peers(timeline: Timeline) -> Iterator[_Sighting]:
+    """A broker that at least two others could not reach: requests of replicas and of the controllers' quorum."""
+    missed: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    for event in timeline.ungrouped.of_type(NodeDisconnected):
+        if event.cause in (*NOT_CONNECTED, "request timeout") and event.at is not None:
+            node = broker_of(event)
+            if node in timeline.ungrouped.brokers and node != event.speaker.broker:
+                missed[node].append(event)
+    for broker, events in missed.items():
+        for run in runs(events, time_of, AT_ONCE_MS):
+            if len({event.speaker.broker for event in run} - {None}) > 1:
+                yield from (_Sighting(time_of(event), broker, is_back=False, event=event) for event in run)
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
@@ -157,7 +172,8 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     back = [sighting.at for sighting in run if sighting.is_back]
     last = down[-1].at
     logs_again = _logs_again(timeline, broker, last)
-    how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=logs_again is not None)
+    silent = logs_again is not None and not any(down[0].at < time_of(e) < last for e in _lines_of(timeline, broker))
+    how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
     ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
     # What the controller and the broker itself log tells more than what clients missed.
     telling = sorted(down, key=lambda s: (isinstance(s.event, NodeDisconnected), s.at))
@@ -177,9 +193,11 @@ def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
         return "failed"
     if "stopping" in phases:
         return "shut-down"
-    if not phases:
-        return "unreachable"
-    return "froze" if logs_again and not restarted else "lost"
+    if restarted:
+        return "lost"
+    if logs_again and any(event.speaker.role == "broker" for event in down):
+        return "froze"
+    return "lost" if phases else "unreachable"
 
 
 def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
