@@ -18,9 +18,9 @@ def main() -> NoReturn:
     """Run the command that the arguments name."""
     try:
         with stop_signals.heeded():
-            from rebalance_forensics import cli  # noqa: PLC0415 - Ctrl-C may come while it is still loading
+            from rebalance_forensics.cli import program  # noqa: PLC0415 - Ctrl-C may come while it is still loading
 
-            cli.main(sys.argv[1:], job=_job)
+            program.main(sys.argv[1:], job=_job)
     except KeyboardInterrupt:
         code = stop_signals.exit_code()
         _say(stop_signals.sentence())

@@ -13,11 +13,10 @@ from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.job_log import Voice
 from rebalance_forensics.job.job_run import check, run_job
-from rebalance_forensics.job.metrics import prometheus
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import write_index
-from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code
+from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code, prometheus
 from rebalance_forensics.job.sessions import engine_of
 from rebalance_forensics.job.steps.engines import JobEngine, OnSpark
 from rebalance_forensics.job.stream import follow

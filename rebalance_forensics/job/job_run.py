@@ -31,14 +31,13 @@ from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
 from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms, severities_from
-from rebalance_forensics.job.scan import scan_files
+from rebalance_forensics.job.scan import scan_files, scan_tables
 from rebalance_forensics.job.steps.chosen_dates import chosen_days
 from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.investigation import CaseOfDate, Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on
 from rebalance_forensics.job.steps.partitioning import Days, Deal
 from rebalance_forensics.job.table_formats import note_replaced
-from rebalance_forensics.job.table_scan import scan_tables
 from rebalance_forensics.job.tenure import Tenure, holding
 from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
 from rebalance_forensics.pipeline.inputs.stores import Store, writing

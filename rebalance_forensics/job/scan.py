@@ -1,25 +1,35 @@
-"""The first half of a run: what is new among the inputs, opened, scanned and entered in the ledger."""
+"""The first half of a run: what is new among files or in tables of logs, scanned and entered in the ledger."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.job.entries import Known, Ledger, entries_of
+from rebalance_forensics.job.entries import COUNTED, Known, Ledger, entries_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
-from rebalance_forensics.job.losses import losses_of
+from rebalance_forensics.job.lake.stock import Stock
+from rebalance_forensics.job.losses import losses_of, lost_events
 from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
 from rebalance_forensics.job.run import Run, Scanned
-from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, plan_scan
+from rebalance_forensics.job.steps.log_spans import heard_cells
+from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, TableScan, hour_id, plan_scan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
+from rebalance_forensics.pipeline.inputs.log_tables import LogTable
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
+from rebalance_forensics.pipeline.inputs.table_rows import Hour
 from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
+from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.schemas import object_of
 from rebalance_forensics.pipeline.stats import SplitStats
+from rebalance_forensics.pipeline.tables.columns import Cells
+from rebalance_forensics.pipeline.tables.rows import moment
+from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
+from rebalance_forensics.records import DAY_MS
 
 
 @dataclass(slots=True)
@@ -114,3 +124,99 @@ def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) 
         raise InputError(f"{looked_at}: no files here; name a directory or prefix with Kafka logs.")
     remedy = failed or "name the logs of brokers, consumers, Streams or Connect workers"
     raise InputError(f"{looked_at}: no Kafka line found in {files} file(s); {remedy}.")
+
+
+UNDATED = -1
+
+
+def scan_tables(run: Run) -> Scanned:
+    """Ask each table for its hours, read those that are new or have changed."""
+    entries = read_ledger(run.store, run.options.scope)
+    scanned = Scanned(
+        stats=[], spans={}, files=[], events=0, ledger=Ledger(known=list(entries)), replaced={}, file_ids={},
+        listed=0, bytes=0, errors=[],
+    )  # fmt: skip
+    for name in dict.fromkeys(run.options.inputs):
+        _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned)
+    scanned.losses.days = {day for day, _ in run.stock.missing_of(*MADE_OF_EVENTS) - lost_events(run.stock)}
+    scanned.ledger.removed.extend(scanned.ledger.replaced.values())
+    refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)
+    return scanned
+
+
+def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned) -> None:
+    options = run.options
+    since, until = run.interval.since - options.lookback_ms, run.interval.until + options.lookahead_ms
+    hours = run.engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
+    known = {entry.path: entry for entry in entries}
+    there = [hour for hour in hours if hour.at != UNDATED]
+    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.stock)]
+    scanned.listed += len(there)
+    scanned.errors += [_undated(table, hour) for hour in hours if hour.at == UNDATED]
+    if not new:
+        return
+    reading = reading_of(options.reading)
+    scan = TableScan(table=table, hours=tuple(h.at for h in new), reading=reading, store=run.store, work=run.work)
+    harvest = Harvest.of(run.engine.scan_table(scan))
+    _take(harvest, scanned)
+    by_hour: dict[str, list[SplitStats]] = defaultdict(list)
+    for stats in harvest.stats:
+        by_hour[stats.path].append(stats)
+    for hour in new:
+        path = table.hour(hour.at)
+        entry = _entry(path, table, hour, by_hour[path], reading.cluster)
+        scanned.errors += [f"{path}: {error}" for error in entry.cells["errors"]]
+        scanned.ledger.added.append(entry)
+        scanned.ledger.scanned.add(path)
+        scanned.replaced = {**scanned.replaced, hour_id(path): 0}
+        if path in known:
+            scanned.ledger.replaced[path] = known[path]
+
+
+def _is_known(entry: Entry | None, hour: Hour, stock: Stock) -> bool:
+    lost = {day for day, _ in lost_events(stock)}
+    return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
+
+
+def _undated(table: LogTable, hour: Hour) -> str:
+    column = dict(table.columns)["time"]
+    return f"--input {table.name}: {hour.rows} row(s) have no time in column {column}; they were left out"
+
+
+def _take(harvest: Harvest, scanned: Scanned) -> None:
+    scanned.files += harvest.files
+    scanned.events += harvest.events
+    scanned.bytes += sum(stats.bytes for stats in harvest.stats)
+    for path, days in harvest.spans.items():
+        scanned.spans[path] = _wider(scanned.spans.get(path, {}), days)
+
+
+def _wider(known: Mapping[str, tuple[int, int]], added: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    spans = dict(known)
+    for day, (first, last) in added.items():
+        a, b = spans.get(day, (first, last))
+        spans[day] = min(a, first), max(b, last)
+    return spans
+
+
+def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], cluster: str) -> Entry:
+    """The row of the ledger of one hour."""
+    parts = list(stats)
+    cells: Cells = dict.fromkeys(field.name for field in INPUTS.schema)
+    cells |= {name: sum(getattr(part, name) for part in parts) for name in COUNTED}
+    cells |= {
+        "path": path,
+        "file_id": hour_id(path),
+        "head": hour.etag,
+        "head_bytes": 0,
+        "location": table.name,
+        "size": hour.rows,
+        "etag": None if any(part.try_again for part in parts) else hour.etag,
+        "layout": "table",
+        "zone": "UTC",
+        "first": moment(min((part.first for part in parts if part.first is not None), default=None)),
+        "last": moment(max((part.last for part in parts if part.last is not None), default=None)),
+        "heard": heard_cells(span for part in parts for span in part.heard),
+        "errors": list(dict.fromkeys(error for part in parts for error in part.errors)),
+    }
+    return Entry(day=hour.at // DAY_MS, cluster=cluster, cells=cells)

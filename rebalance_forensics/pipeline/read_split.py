@@ -17,9 +17,14 @@ from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.process import VersionReported
+from rebalance_forensics.events.process import (
+    ClusterReported,
+    ExceptionLogged,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+)
 from rebalance_forensics.pipeline.cut_names import Named, restore_names
-from rebalance_forensics.pipeline.mentions import Mentions
 from rebalance_forensics.pipeline.nameless_clients import in_their_only_group
 from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
@@ -31,6 +36,33 @@ from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
+
+# What a client says of itself before it is a member of anything, and what an application says.
+_OF_THE_PROCESS = (ClusterReported, ExceptionLogged, SettingsReported, StartTimeReported, VersionReported)
+
+
+class Mentions:
+    """The first line of each group that a log names, as long as nothing in it shows what a member did."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, Event] = {}
+        self.has_group_event = False
+        """True if a line has shown what a member did."""
+
+    def may_be_only_mention(self, event: Event | None) -> bool:
+        """True if a line with this event, or with none, may still be the only one that names a group."""
+        self.has_group_event = self.has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
+        return not self.has_group_event
+
+    def note(self, mention: Event | None) -> None:
+        """Keep it if its group was not mentioned before."""
+        if mention is not None and mention.group is not None:
+            self._first.setdefault(mention.group, mention)
+
+    def left(self) -> Iterable[Event]:
+        """The mentions of groups in a log that says nothing else of any."""
+        return () if self.has_group_event else self._first.values()
+
 
 REMEMBERED = 4096
 _NOT_ASKED = object()

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.answers import explained, listed, match_message
+from rebalance_forensics.catalog.answers import document, explained, listed, match_message
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.catalog.vocabulary import document
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.rebalances import GenerationStabilized, RebalanceStarted
 from rebalance_forensics.records import EpochMs, LogRecord, Origin

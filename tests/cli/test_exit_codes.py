@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import rebalance_forensics
-from rebalance_forensics import cli
-from rebalance_forensics.cli import analyze, output_files
+from rebalance_forensics.cli import analyze, output_files, program
 from rebalance_forensics.defects import ASK, DefectError
 from rebalance_forensics.job import main as job
 from rebalance_forensics.pipeline import stages
@@ -39,7 +38,7 @@ def called(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path, monke
 
     def called(command: str, *more: str) -> Told:
         with pytest.raises(SystemExit) as left:
-            cli.main([command, str(logs), *more, "--engine", "local"], job=lambda given: job(list(given)))
+            program.main([command, str(logs), *more, "--engine", "local"], job=lambda given: job(list(given)))
         code = left.value.code
         assert isinstance(code, int)
         return code, *capsys.readouterr()

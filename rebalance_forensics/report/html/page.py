@@ -22,8 +22,7 @@ from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.names import brief, called, sentence
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
-from rebalance_forensics.report.html.shapes import legend
-from rebalance_forensics.report.html.strokes import strokes
+from rebalance_forensics.report.html.shapes import legend, strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
