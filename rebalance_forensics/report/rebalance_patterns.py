@@ -114,7 +114,7 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
     )
     back = missing & new
     for label, names in (
-        ("left and returned", back),
+        ("out and back", back),
         ("missing", missing - back),
         ("new", new - back),
         ("back under a new id", Counter(chain.from_iterable(participation.renewed for participation in rounds))),

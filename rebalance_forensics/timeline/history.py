@@ -133,6 +133,7 @@ def _identity(timeline: Timeline, participant: Participant) -> Identity:
         kind=participant.kind,
         names=participant.every_name(),
         client_id=plain[0] if plain else min(participant.client_ids, default=None),
+        worker_clients=tuple(sorted(participant.worker_clients)),
         member_ids=tuple(sorted(participant.member_ids)),
         instance_id=min(participant.instance_ids, default=None),
         process=min(participant.processes, default=None),

@@ -206,7 +206,7 @@ class Identity(Placed, frozen=True, kw_only=True, gc=False):
     """One member under all its names, valid from and to (`whois`)."""
 
     JSON: ClassVar[str] = (
-        "name, kind, names, client_id, member_ids, instance_id, process, thread, host, files, "
+        "name, kind, names, client_id, worker_clients, member_ids, instance_id, process, thread, host, files, "
         "started_at as from, ended_at as to"
     )
 
@@ -218,6 +218,10 @@ class Identity(Placed, frozen=True, kw_only=True, gc=False):
     files: tuple[str, ...]
     started_at: Time | None
     ended_at: Time | None
+    worker_clients: Annotated[
+        tuple[str, ...],
+        Meta(description="A Connect worker's clients of its config, offset and status topics, which are no members."),
+    ] = ()
 
 
 SpanKind = Literal[

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.kafka_words import generation_of, member_id
-from tests.story import Story
+from tests.story import Story, ms
 
 INSUFFICIENT = (
     "[ReplicaManager broker=2] Error processing append operation on partition __consumer_offsets-13\n"
@@ -154,3 +154,11 @@ def test_a_partition_of_other_groups_does_not_concern_the_group() -> None:
 
 def test_a_partition_that_refuses_writes_for_a_moment_may_be_tried_again() -> None:
     assert "offsets-topic-unavailable" not in refused_in(partition=13, seconds=10).causes()
+
+
+def test_an_outage_begins_with_the_first_append_to_the_groups_partition_that_failed() -> None:
+    story = cannot_write()
+    for partition in (13, 14):
+        failed = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
+        story.broker(f"01:09:{53 - partition}.000", failed, logger="kafka.server.ReplicaManager")
+    assert story.the_incident().started_at == ms("01:09:40.000")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kafka_words import member_id
+from tests.kafka_words import generation_of, member_id
 from tests.story import Side, Story, ms
 
 WORKERS = ("worker-1", "worker-2", "worker-3")
@@ -80,3 +80,18 @@ def test_a_log_that_begins_in_the_middle_of_a_workers_start_shows_one_start() ->
     story.line(log, "01:00:09.000", f"{said}Herder started")
     assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000")]
     assert story.timeline().departures == []
+
+
+def test_the_clients_of_a_workers_own_topics_are_no_members() -> None:
+    story = Story(group="kc", seen="clients")
+    for at, topic in (("01:00:00.000", "configs"), ("01:00:00.100", "offsets"), ("01:00:00.200", "status")):
+        said = f"[Consumer clientId=a-{topic}, groupId=kc] Subscribed to partition(s): connect-{topic}-0"
+        story.line("worker-1/connect.log", at, said)
+    worker = "connect-127.0.0.1:8083"
+    said = f"[Worker clientId={worker}, groupId=kc] "
+    joined = f"Successfully joined group with generation {generation_of(1, member_id(worker))}"
+    story.line("worker-1/connect.log", "01:00:01.000", f"{said}(Re-)joining group")
+    story.line("worker-1/connect.log", "01:00:01.100", said + joined)
+    (identity,) = story.history().identities
+    assert identity.client_id == worker
+    assert identity.worker_clients == ("a-configs", "a-offsets", "a-status")

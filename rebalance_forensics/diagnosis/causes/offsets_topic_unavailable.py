@@ -68,7 +68,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
         culprits=culprits,
         clues={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
         severity="critical",
-        onset=outage.begin,
+        onset=outage.onset,
         implies=(*moves, *rebalances_in_outage(timeline, outage)),
         narrative=f"{_outage_in_words(outage)}{missing}",
         advice=replicate_offsets(outage.refused),

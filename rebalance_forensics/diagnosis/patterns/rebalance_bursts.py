@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TypeGuard
 
@@ -14,6 +14,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Burst, FailedAttempt
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
@@ -86,11 +87,32 @@ def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], fai
     )
 
 
+# Only a member that sent LeaveGroup left; the others were removed by the coordinator, or are merely missing.
+DEPARTED: Mapping[DepartureWhy, str] = {
+    "poll-timeout": "left (poll timeout)",
+    "unsubscribed": "left (unsubscribed)",
+    "closed": "left (closed)",
+    "left": "left",
+    "session-expired": "was removed (session expired)",
+    "rebalance-timeout": "was removed (rebalance timeout)",
+    "sync-timeout": "was removed (no SyncGroup in time)",
+    "revocation-timeout": "was fenced (revoked too slowly)",
+    "fenced": "was fenced",
+    "removed-by-admin": "was removed by an administrator",
+    "expelled": "was removed",
+    "died": "died",
+    "vanished": "was missing",
+}
+
+
 def _moves(timeline: Timeline) -> tuple[Moves, ...]:
     """Departures, arrivals and requests, each in order of time."""
     asked = sorted(timeline.requests, key=lambda r: r.at)
     return (
-        ([d.at for d in timeline.departures], [f"{d.participant.name} left ({d.why})" for d in timeline.departures]),
+        (
+            [d.at for d in timeline.departures],
+            [f"{d.participant.name} {DEPARTED[d.why]}" for d in timeline.departures],
+        ),
         ([a.at for a in timeline.arrivals], [f"{a.participant.name} joined" for a in timeline.arrivals]),
         ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
     )

@@ -29,8 +29,8 @@ from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, Grou
 
 # What stands beside the columns of a generation: its outcome, its cause and how long it took.
 ROOM_FOR_WORDS = 24
-LEGEND = "L leads, o member, + joined, - left"
-SYMBOLS = {"lead": "L", "member": "o", "joined": "+", "left": "-", "": "."}
+LEGEND = "L leads, o member, + joined, - out"
+SYMBOLS = {"lead": "L", "member": "o", "joined": "+", "out": "-", "": "."}
 
 
 class MemberColumns(Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
         if there > 1:
             return str(there) + (f"+{came}" if came else "")
         if not there:
-            return symbols["left"] if left else symbols[""]
+            return symbols["out"] if left else symbols[""]
         plus = "+" if came and leads else ""
         return plus + symbols["lead" if leads else "joined" if came else "member"]
 

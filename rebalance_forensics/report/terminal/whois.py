@@ -148,7 +148,10 @@ def _facts(history: GroupHistory, identity: Identity) -> Iterator[tuple[str, str
         for index, member in enumerate(sorted(identity.member_ids, key=partial(_first_seen, history)))
     )
     yield from (("file" if index == 0 else "", path) for index, path in enumerate(identity.files))
-    shown = {identity.name, *identity.member_ids, *identity.files, *(value for _, value in single if value)}
+    if identity.worker_clients:
+        yield "own clients", f"{', '.join(identity.worker_clients)} (of its own topics; no members)"
+    shown = {identity.name, *identity.member_ids, *identity.files, *identity.worker_clients}
+    shown |= {value for _, value in single if value}
     others = [other for other in identity.names if other not in shown]
     if others:
         yield "also", ", ".join(others)

@@ -45,7 +45,17 @@ from rebalance_forensics.timeline.time_index import grouped
 
 K = TypeVar("K")
 # The names of a participant that grow as lines are read.
-_NAMES = ("client_ids", "instance_ids", "member_ids", "threads", "hosts", "files", "processes", "endpoints")
+_NAMES = (
+    "client_ids",
+    "worker_clients",
+    "instance_ids",
+    "member_ids",
+    "threads",
+    "hosts",
+    "files",
+    "processes",
+    "endpoints",
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +65,7 @@ class ParticipantDraft:
     kind: ParticipantKind
     name: str
     client_ids: set[str] = field(default_factory=set)
+    worker_clients: set[str] = field(default_factory=set)
     instance_ids: set[str] = field(default_factory=set)
     member_ids: set[str] = field(default_factory=set)
     threads: set[str] = field(default_factory=set)
@@ -164,7 +175,11 @@ class ParticipantDrafts:
 
     def _learn_ids(self, participant: ParticipantDraft, event: Event) -> None:
         speaker = event.speaker
-        if speaker.client_id and event.group is not None:
+        if speaker.client_id and self.kind == "connect" and speaker.role != "connect":
+            # KafkaBasedLog reads the config, offset and status topics with consumers that have the worker's group.id
+            # and assign partitions to themselves: no members of any group.
+            participant.worker_clients.add(speaker.client_id)
+        elif speaker.client_id and event.group is not None:
             self._add_owned_client_id(participant, speaker.client_id)
         if speaker.instance_id:
             participant.instance_ids.add(speaker.instance_id)

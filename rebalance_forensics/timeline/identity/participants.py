@@ -41,6 +41,8 @@ class Participant(Struct, frozen=True, eq=False):
     kind: ParticipantKind
     name: str
     client_ids: frozenset[str] = NONE
+    worker_clients: frozenset[str] = NONE
+    """The clients of a Connect worker that are no members: those that read and write its internal topics."""
     instance_ids: frozenset[str] = NONE
     member_ids: frozenset[str] = NONE
     threads: frozenset[str] = NONE
@@ -64,7 +66,14 @@ class Participant(Struct, frozen=True, eq=False):
     def lasting_names(self) -> frozenset[str]:
         """All names but the member ids, which change with each new join."""
         return self.client_ids.union(
-            self.instance_ids, self.threads, self.hosts, self.files, self.processes, self.endpoints, (self.name,)
+            self.worker_clients,
+            self.instance_ids,
+            self.threads,
+            self.hosts,
+            self.files,
+            self.processes,
+            self.endpoints,
+            (self.name,),
         )
 
 

@@ -45,6 +45,8 @@ class Outage(Struct, frozen=True):
     insufficient: tuple[ReplicasInsufficient, ...]
     stopped: tuple[BrokerStopped, ...]
     missing: tuple[int, ...]
+    onset: int
+    """The first failed append to the group's partition: the coordinator answers its request only once that gave up."""
 
     @property
     def lines(self) -> tuple[Event, ...]:
@@ -75,13 +77,17 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
         begin, end = time_of(run[0]), time_of(run[-1])
         shrunk = _shrunk(timeline, begin, end)
         near = timeline.of(ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
+        failed = tuple(e for e in near if _of_offsets(e.partition))
+        partition = known_partition(timeline.group, timeline.own, timeline.settings)
+        appends = [time_of(e) for e in failed if partition is None or e.partition == f"{OFFSETS}-{partition}"]
         stopped = _stopped_brokers(timeline, begin, end)
         yield Outage(
             tuple(run),
             tuple(shrunk),
-            tuple(e for e in near if _of_offsets(e.partition)),
+            failed,
             tuple(stopped),
             tuple(_missing(timeline, shrunk, stopped, begin)),
+            min([begin, *appends]),
         )
 
 
