@@ -157,7 +157,7 @@ def _no_coordinator(timeline: Timeline) -> list[Gap]:
 
 
 def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    without = [a for a in timeline.members() if not a.has_log]
+    without = [a for a in timeline.membership.members if not a.has_log]
     nobody = not any(a.has_log for a in timeline.participants.everybody)
     if not without and not (nobody and incidents):
         return []
@@ -212,7 +212,7 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]
             started_at=None,
             ended_at=_at(timeline.first),
             consequence=f"What happened before is unknown: the earlier {_coordinator(timeline)}"
-            f"{_and_clients(timeline.members(), incidents)} would show it.",
+            f"{_and_clients(timeline.membership.members, incidents)} would show it.",
         )
     ]
 
@@ -250,7 +250,7 @@ def _open_end(
     timeline: Timeline, end: int, lately: Sequence[Departure], *, going_on: bool
 ) -> tuple[str, str, list[Participant]]:
     """Amid what the logs end, what is not known therefore, and whose own logs would show it."""
-    everybody = list(timeline.members())
+    everybody = list(timeline.membership.members)
     if not lately:
         return "while an incident was going on" if going_on else "in the middle of a rebalance", _ENDED, everybody
     # Whoever is still away matters more than one that came back shortly before the end.

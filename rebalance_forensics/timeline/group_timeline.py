@@ -171,10 +171,6 @@ class Timeline:
             departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
         return [*departures.between(begin, end), *arrivals.between(begin, end), *stops.between(begin, end)]
 
-    def members(self) -> list[Participant]:
-        """The participants that were members at any time."""
-        return self.membership.members
-
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
         events = as_type("TimeIndex[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds)
         return events.by(self.participants.of_speaker)

@@ -114,7 +114,7 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
         pauses=tuple(timeline.pauses),
         read=owners.read,
         unread=tuple(owners.spans),
-        identities=tuple([_identity(timeline, a) for a in sorted(timeline.members(), key=_KIND_AND_NAME)]),
+        identities=tuple([_identity(timeline, a) for a in sorted(timeline.membership.members, key=_KIND_AND_NAME)]),
         lanes=lanes_of(timeline) if lanes else (),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
         versions=_versions(timeline),
@@ -173,7 +173,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
                 marks[name].append(mark)
-    members = sorted(timeline.members(), key=lambda a: a.name)
+    members = sorted(timeline.membership.members, key=lambda a: a.name)
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
 

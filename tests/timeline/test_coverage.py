@@ -36,7 +36,7 @@ def test_a_log_that_several_consumers_share_lasts_though_none_of_them_says_more(
     whole = LogSpan(path="app/app.log", host="app", opening=EpochMs(hour - 3_600_000), closing=EpochMs(hour))
     timeline = build("default", story.group, story.events, UngroupedEvents([], logs_read([whole])))
     assert timeline.coverage.end == hour
-    assert [timeline.coverage.ends(member) for member in timeline.members()] == [ms("01:00:00.000")] * 2
+    assert [timeline.coverage.ends(member) for member in timeline.membership.members] == [ms("01:00:00.000")] * 2
 
 
 def test_lines_without_any_time_are_an_excerpt_however_they_came_into_the_file() -> None:

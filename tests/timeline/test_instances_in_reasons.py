@@ -20,7 +20,7 @@ def comes(logs: Logs, seconds: float, number: int, generation: int) -> None:
 def test_a_member_that_was_added_with_an_instance_id_is_static() -> None:
     logs = Logs()
     comes(logs, 0, 1, 1)
-    assert [a.instance_ids for a in logs.timeline().members()] == [{INSTANCE}]
+    assert [a.instance_ids for a in logs.timeline().membership.members] == [{INSTANCE}]
 
 
 def test_a_static_member_that_expires_and_is_back_later_was_away_too_long() -> None:

@@ -10,7 +10,7 @@ from tests.story import Story, ms
 
 
 def of(timeline: Timeline, name: str) -> Participant:
-    return next(member for member in timeline.members() if member.name == name)
+    return next(member for member in timeline.membership.members if member.name == name)
 
 
 def test_a_member_is_in_from_its_join_until_it_leaves() -> None:

@@ -27,4 +27,4 @@ def test_the_lives_of_one_instance_in_one_file_are_one_member() -> None:
     story = two_nodes()
     story.dies("node-2", "01:10:00.000", "node-1").reborn("node-2")
     story.comes("node-2", "01:10:20.000")
-    assert {participant.name for participant in story.timeline().members()} == {"node-1", "node-2"}
+    assert {participant.name for participant in story.timeline().membership.members} == {"node-1", "node-2"}

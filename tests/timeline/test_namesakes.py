@@ -36,13 +36,13 @@ def restarted(story: Story, minute: int, old: int, new: int, others: tuple[int, 
 
 
 def test_members_of_one_generation_with_one_client_id_are_several_processes() -> None:
-    participants = formed(1, 2, 3).timeline().members()
+    participants = formed(1, 2, 3).timeline().membership.members
     assert sorted(len(a.member_ids) for a in participants) == [1, 1, 1]
     assert len({a.name for a in participants}) == 3
 
 
 def test_a_new_id_takes_the_place_of_the_namesake_that_went() -> None:
-    participants = restarted(formed(1, 2), 10, old=2, new=3, others=(1,)).timeline().members()
+    participants = restarted(formed(1, 2), 10, old=2, new=3, others=(1,)).timeline().membership.members
     assert sorted(sorted(a.member_ids) for a in participants) == [[process(1)], [process(2), process(3)]]
 
 
@@ -62,7 +62,7 @@ def test_one_client_that_comes_back_under_a_new_id_has_no_namesake() -> None:
     story.generation = 2
     story.broker("01:10:08.000", story.words.introduced(process(2)))
     story.broker("01:10:08.001", story.words.preparing(2, story.words.adding(process(2))))
-    (participant,) = settled(story, "01:10:11.000", (2,)).timeline().members()
+    (participant,) = settled(story, "01:10:11.000", (2,)).timeline().membership.members
     assert participant.name == CLIENT
 
 

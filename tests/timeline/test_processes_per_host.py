@@ -30,7 +30,7 @@ def test_logs_of_two_machines_may_have_the_same_names() -> None:
         if event.speaker.role != "broker":
             twin = replace(event.speaker, host="us", file=event.speaker.file.replace("eu/", "us/"))
             story.events[place] = replace(event, speaker=twin) if "node-2" in event.speaker.file else event
-    assert {participant.name for participant in story.timeline().members()} == {"eu", "us"}
+    assert {participant.name for participant in story.timeline().membership.members} == {"eu", "us"}
 
 
 def test_one_process_may_write_two_files() -> None:
@@ -39,7 +39,7 @@ def test_one_process_may_write_two_files() -> None:
         if event.speaker.file == "node-1/app.log" and place % 2:
             speaker = replace(event.speaker, file="node-1/streams.log")
             story.events[place] = replace(event, speaker=speaker, origin=replace(event.origin, path=speaker.file))
-    assert {participant.name for participant in story.timeline().members()} == {"node-1", "node-2"}
+    assert {participant.name for participant in story.timeline().membership.members} == {"node-1", "node-2"}
 
 
 def test_the_files_of_a_rolled_log_are_of_one_process() -> None:
@@ -51,7 +51,7 @@ def test_the_files_of_a_rolled_log_are_of_one_process() -> None:
         if event.speaker.file == "eu/node-1.log" and (event.at or 0) < ms("01:00:04.000"):
             speaker = replace(event.speaker, file="eu/node-1.1.log.gz")
             story.events[place] = replace(event, speaker=speaker, origin=replace(event.origin, path=speaker.file))
-    assert {participant.name for participant in story.timeline().members()} == {"node-1", "node-2"}
+    assert {participant.name for participant in story.timeline().membership.members} == {"node-1", "node-2"}
 
 
 def test_consumers_of_one_machine_with_the_same_client_id_are_told_apart_by_their_logs() -> None:
@@ -60,7 +60,7 @@ def test_consumers_of_one_machine_with_the_same_client_id_are_told_apart_by_thei
         for at in ("01:00:00.000", "01:05:00.000"):
             joined = story.of("c").joined(number, member_id("c", number))
             story.line(f"{file}/app.log", clock(ms(at) + number), joined)
-    assert {participant.name for participant in on_one_host(story).timeline().members()} == {"a", "b"}
+    assert {participant.name for participant in on_one_host(story).timeline().membership.members} == {"a", "b"}
 
 
 def test_an_exception_in_the_log_of_another_application_is_nobodys_here() -> None:

@@ -27,7 +27,7 @@ def participants(*, took: float) -> list[list[str]]:
     logs = Logs()
     comes(logs, 0, 1, 1, 3)
     comes(logs, 60, 2, 2, took)
-    return sorted(sorted(a.member_ids) for a in logs.timeline().members())
+    return sorted(sorted(a.member_ids) for a in logs.timeline().membership.members)
 
 
 def test_two_ids_of_one_client_that_are_in_after_a_short_barrier_are_two_processes() -> None:

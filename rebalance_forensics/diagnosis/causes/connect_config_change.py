@@ -93,7 +93,7 @@ def _severity(rebalances: int) -> Severity:
 def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
     """Rejoins of workers without another reason; only their own logs name the connector."""
     begin, end = rejoins.requests[0].at - HEARTBEAT_MS, rejoins.requests[-1].at
-    workers = rejoins.workers or tuple(timeline.members())
+    workers = rejoins.workers or tuple(timeline.membership.members)
     answers: dict[Row, Answer] = {
         CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),
         REJOINED_UNASKED: Present(rejoins.lines),

@@ -32,7 +32,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     if found is not None:
         yield Hypothesis(
             because=(*found.expired, *found.emptied[-2:]),
-            culprits=(the_group(timeline, timeline.members()),),
+            culprits=(the_group(timeline, timeline.membership.members),),
             clues={EXPIRED: Present(found.expired)},
             severity="warning",
             onset=found.expired[0].at,

@@ -523,7 +523,7 @@ def open_barrier(timeline: Timeline) -> OpenBarrier | None:
     if not heard:
         return None
     lines = sorted((e for last in heard.values() for e in last.notices), key=time_of)
-    others = [a for a in timeline.members() if a not in heard]
+    others = [a for a in timeline.membership.members if a not in heard]
     waiting = [e for a in others if (e := _unanswered_join(timeline, a, time_of(lines[0])))]
     if not waiting and any(timeline.coverage.of(a) for a in others):
         return None

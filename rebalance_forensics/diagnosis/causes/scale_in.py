@@ -119,7 +119,7 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
 
 def _everybody(timeline: Timeline) -> str:
     """`5 members`."""
-    everybody = timeline.members()
+    everybody = timeline.membership.members
     return f"{len(everybody)} {members(timeline, everybody)}"
 
 

@@ -179,7 +179,7 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
 
 def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     came = {a.participant for a in arrivals}
-    if timeline.has_coordinator_log or not came.issuperset(timeline.members()):
+    if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
     return _leads_at_once(timeline, arrivals, came) or _joined_without_more(timeline, arrivals)
 

@@ -124,7 +124,7 @@ def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
     flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}
     if not flapping:
         yield from _nameless(timeline)
-    if not flapping or len(flapping) >= len(timeline.members()):
+    if not flapping or len(flapping) >= len(timeline.membership.members):
         return
     absences = [w for a in flapping for w in cycles[a]]
     since = timeline.arrivals.since(_joined_before(timeline, absences))
@@ -150,7 +150,7 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
             chain_of |= {a.participant: chain for a in restart.arrivals}
     chains = [c for c in chain_of.values() if len(c) >= _CYCLES]
     replacing = {a.participant for c in chain_of.values() for r in c for a in r.arrivals}
-    if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.members()):
+    if not chains or 2 * len(chains) > sum(a not in replacing for a in timeline.membership.members):
         yield from _waves(timeline)
         return
     links = sorted((r for c in chains for r in c), key=lambda r: r.absence.at)
@@ -187,7 +187,7 @@ def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
 
 def _others_stayed(timeline: Timeline, since: int) -> bool:
     """True if a member joined before the first of them and never left."""
-    stayed = (a for a in timeline.members() if not timeline.departures.of(a))
+    stayed = (a for a in timeline.membership.members if not timeline.departures.of(a))
     return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 

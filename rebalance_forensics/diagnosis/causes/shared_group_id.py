@@ -172,7 +172,7 @@ def _by_names(timeline: Timeline) -> Intruders | None:
     # Names are a hint only: one application may be written in two languages. Default client ids (`consumer-group-1`)
     # distinguish nothing, and newcomers that replace all other members are the next release of the same application.
     first = [a for a in timeline.arrivals if a.first]
-    members = timeline.members()
+    members = timeline.membership.members
     if not first or any(participant.has_log for participant in members):
         return None
     stems: dict[str, list[Participant]] = defaultdict(list)

@@ -79,7 +79,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
 def _is_only_known_member(timeline: Timeline, participants: Sequence[Participant]) -> bool:
     """True if a single member is known and no line lists or counts the members of the group."""
     listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
-    return len(participants) == 1 and len(timeline.members()) == 1 and not listed
+    return len(participants) == 1 and len(timeline.membership.members) == 1 and not listed
 
 
 def _narrative(

@@ -442,7 +442,7 @@ def _another_process(timeline: Timeline, absence: Absence) -> bool:
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
-    everybody = max(len(timeline.members()), timeline.membership.counted_before(group[0].at))
+    everybody = max(len(timeline.membership.members), timeline.membership.counted_before(group[0].at))
     if len(participants) >= _ENOUGH_FOR_WALK:
         everybody -= len(_died_meanwhile(timeline, group) - participants)
     walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody

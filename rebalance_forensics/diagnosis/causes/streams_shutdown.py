@@ -108,7 +108,7 @@ def about_shutdown_asked(timeline: Timeline, asked: ShutdownAsked) -> Hypothesis
         if asked.lines
         else {REJOINED_TO_SHUT_DOWN: Present(passed_on)},
         narrative=f"{who} asked the whole Streams application to shut down{after}; every instance stops.",
-        advice=start_again(asked, len(timeline.members())),
+        advice=start_again(asked, len(timeline.membership.members)),
     )
 
 

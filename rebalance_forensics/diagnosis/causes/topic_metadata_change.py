@@ -365,7 +365,7 @@ def _is_next_to(request: Request, logged: TimeIndex[Request]) -> bool:
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
     # Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it.
-    if timeline.kind != "consumer" or any(a.has_log for a in timeline.members()):
+    if timeline.kind != "consumer" or any(a.has_log for a in timeline.membership.members):
         return
     grown = {g.rebalance.id for g in growths(timeline)}
     for before, rebalance in pairwise(timeline.rebalances):

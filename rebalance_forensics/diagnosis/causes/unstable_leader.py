@@ -44,7 +44,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 explains=moves.rebalances,
                 narrative=f"The leader changed in {moves.count} rebalances in a row although "
                 f"{'there were as many members each time' if moves.counted else 'no member joined or left'}.",
-                advice=keep_the_leader(moves.count, lines, static=all(m.instance_ids for m in timeline.members())),
+                advice=keep_the_leader(
+                    moves.count, lines, static=all(m.instance_ids for m in timeline.membership.members)
+                ),
             )
 
 

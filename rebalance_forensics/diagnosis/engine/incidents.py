@@ -139,7 +139,7 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     if groups:
         return (groups[0],)
     members = [c for c in found.values() if c.kind in ("client", "instance", "worker")]
-    if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.members()):
+    if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.membership.members):
         group = the_group(timeline)
         return (Culprit(kind="group", name=group.name, names=tuple(sorted(c.name for c in members))),)
     return tuple(found[name] for name in sorted(found))

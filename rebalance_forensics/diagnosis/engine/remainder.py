@@ -169,7 +169,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         clues={REJOINED: Present((forced,))} if forced else {},
         severity=severity,
         explains=tuple(rebalances),
-        participants=tuple(timeline.members()),
+        participants=tuple(timeline.membership.members),
         narrative=narrative,
     )
 

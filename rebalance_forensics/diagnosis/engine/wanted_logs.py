@@ -87,7 +87,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
 
 
 def _members_by_name(timeline: Timeline) -> list[Participant]:
-    return sorted(timeline.members(), key=lambda participant: participant.name)
+    return sorted(timeline.membership.members, key=lambda participant: participant.name)
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:

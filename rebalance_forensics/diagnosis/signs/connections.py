@@ -141,7 +141,7 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     if timeline.has_coordinator_log or len(nodes) > 1:
         return Present()
     participants = set(subject.participants)
-    if any(a.has_log for a in timeline.members() if a not in participants):
+    if any(a.has_log for a in timeline.membership.members if a not in participants):
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 

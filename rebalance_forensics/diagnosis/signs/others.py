@@ -54,7 +54,7 @@ def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
 
 def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
-    ends = [(timeline.membership.final_departure(member), member) for member in timeline.members()]
+    ends = [(timeline.membership.final_departure(member), member) for member in timeline.membership.members]
     last_seen = [(None if left is None else left.at, member) for left, member in ends]
     return sorted(last_seen, key=lambda end: -inf if end[0] is None else -end[0])
 

@@ -121,7 +121,7 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
     """What a plain consumer group of Java clients runs; None for all others, which the simulation does not know."""
     if timeline.kind != "consumer" or timeline.protocol != "classic" or timeline.mode not in ("eager", "cooperative"):
         return None
-    members = timeline.members()
+    members = timeline.membership.members
     if not members or not timeline.cached(every_client_is_java):
         return None
     static = [bool(who.instance_ids) for who in members]

@@ -88,7 +88,7 @@ def _alone(participant: Participant, as_instance: bool) -> tuple[Culprit, ...]: 
 
 
 def _culprits_of(timeline: Timeline, blamed: Sequence[Participant], *, as_instance: bool) -> tuple[Culprit, ...]:
-    everybody = timeline.members()
+    everybody = timeline.membership.members
     if len(blamed) > 1 and len(blamed) >= len(everybody):
         return (the_group(timeline, blamed),)
     found = {c.name: c for c in (culprit_of(a, as_instance=as_instance) for a in blamed)}

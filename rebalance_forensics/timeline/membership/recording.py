@@ -175,7 +175,7 @@ class MembershipRecorder:
         if departure is not None and self._kept_its_place(departure, event.at):
             self._undo(departure, event.at)
             return
-        events = (event,) if asked is None else (asked, event)
+        events, silent = ((event,), silent) if asked is None else ((asked, event), None)
         last = self._last_departure.get(participant)
         arrival = Arrival(
             participant=participant,
@@ -202,7 +202,7 @@ class MembershipRecorder:
             return
         if isinstance(event, MemberJoined) and member in self.live.joining and event.at is not None:
             amend(arrival, at=event.at)
-        amend(arrival, events=(*arrival.events, event))
+        amend(arrival, events=(*arrival.events, event), silent=None)
 
     def _return_unlogged(self, departure: Departure, event: Event, silent: Silent) -> None:
         """Record the return of a member that no line names."""
@@ -227,10 +227,10 @@ class MembershipRecorder:
         known = self._departures.get(member)
         if member not in self.live and known is not None:
             if late or event.at - known.at < 10 * PROCESS_START_MS or self.has_left(member):
-                self.add(known, event, why)
+                self.add(known, event, why, silent)
                 return
         elif known is None and self._is_former(participant, member):
-            self.add(self._last_departure[participant], event, why)
+            self.add(self._last_departure[participant], event, why, silent)
             return
         unnamed = self._unnamed_departure(participant, member, event.at) if why == "session-expired" else None
         if unnamed is not None:
@@ -257,7 +257,7 @@ class MembershipRecorder:
         if member is None:
             last = self._last_departure.get(participant)
             if last is not None and last.returned is None:
-                amend(last, events=(*last.events, event))
+                amend(last, events=(*last.events, event), silent=None)
             elif last is None and was_a_member(event):
                 self.depart_unlogged(participant, None, event, "expelled")
             return
@@ -331,11 +331,14 @@ class MembershipRecorder:
         self._seen.add(departure.participant)
         self.transitions[departure] = None
 
-    def add(self, departure: Departure, event: Event, why: DepartureWhy) -> None:
+    def add(self, departure: Departure, event: Event, why: DepartureWhy, silent: Silent | None = None) -> None:
         """Add a line to a departure; the line that knows more gives the reason, the coordinator's the time."""
         logged_by_broker = any(e.speaker.role == "broker" for e in departure.events)
         sent = departure.events[0]
-        amend(departure, events=(*departure.events, event))
+        # Of two rules that infer it, the one that shows more than a list without the member names it.
+        rule = silent if departure.silent == "not-assigned" else departure.silent
+        reported = silent is None or departure.silent is None
+        amend(departure, events=(*departure.events, event), silent=None if reported else rule)
         if logged_by_broker and departure.why in LEFT and why == "session-expired":
             # A coordinator that dies before the next generation is written leaves who left to its successor to evict.
             return

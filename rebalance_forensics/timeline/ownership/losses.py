@@ -143,7 +143,7 @@ class LossEstimator(Struct, frozen=True):
         losers = {
             participant for event in lost if (participant := self.timeline.participants.of_speaker(event)) is not None
         }
-        heard = sum(participant.has_log for participant in self.timeline.members())
+        heard = sum(participant.has_log for participant in self.timeline.membership.members)
         return departure.participant in losers and len(losers) > 1 and 2 * len(losers) > heard
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:

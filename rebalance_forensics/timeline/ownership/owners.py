@@ -260,7 +260,7 @@ def printed_generations(timeline: Timeline) -> frozenset[int | None]:
 def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
     """True where every known member logs its assignment; KIP-848 epochs are not counted one by one."""
     reporting = {participant for participant, _ in owners}
-    return all(participant in reporting for participant in timeline.members())
+    return all(participant in reporting for participant in timeline.membership.members)
 
 
 _GIVEN_BACK = frozenset({"revoked", "unknown"})

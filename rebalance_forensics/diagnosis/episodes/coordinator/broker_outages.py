@@ -139,7 +139,7 @@ def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
     for event in timeline.own.of_type(NodeDisconnected):
         if event.cause in NOT_CONNECTED and event.at is not None and (broker := broker_of(event)) is not None:
             failed[broker].append(event)
-    heard = sum(member.has_log for member in timeline.members())
+    heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
         others = [event for other, lines in failed.items() if other != broker for event in lines]
         for run in runs(events, time_of, REQUEST_TIMEOUT_MS):

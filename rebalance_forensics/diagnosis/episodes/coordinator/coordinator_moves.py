@@ -360,7 +360,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
         for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
         if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
     ]
-    heard = [a for a in timeline.members() if a.has_log]
+    heard = [a for a in timeline.membership.members if a.has_log]
     for run in runs(lost, time_of, PROCESS_START_MS):
         participants = {timeline.participants.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]

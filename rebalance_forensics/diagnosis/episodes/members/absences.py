@@ -87,7 +87,7 @@ class Absence:
 
 def only_listed(fact: Arrival | Departure) -> bool:
     """True if only a list of members shows it: a listed member joined before, came back, or is new."""
-    return bool(fact.events) and all(isinstance(e, AssignmentComputed | TargetAssignmentComputed) for e in fact.events)
+    return fact.silent in ("assigned", "not-assigned")
 
 
 def absences(timeline: Timeline, whys: tuple[str, ...]) -> list[Absence]:

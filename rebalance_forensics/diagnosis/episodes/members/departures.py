@@ -405,7 +405,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
-    for participant in timeline.members():
+    for participant in timeline.membership.members:
         if participant in departed:
             continue
         came = timeline.arrivals.of(participant).last(last)

@@ -104,7 +104,7 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     end = timeline.coverage.ends(absence.participant)
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
-    others = (member for member in timeline.members() if member is not absence.participant)
+    others = (member for member in timeline.membership.members if member is not absence.participant)
     ends = ((member, timeline.coverage.ends(member)) for member in others)
     early = [member for member, closed in ends if closed is not None and closed < absence.at]
     return any(not timeline.departures.of(member) for member in early)

@@ -119,7 +119,9 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant
     reach = all_have_heard_ms(timeline) - 1
     near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
     newcomers = {a.participant for a in near if a.first}
-    members = [a for a in timeline.members() if a not in rebalance.joined_at and a not in newcomers and not a.has_log]
+    members = [
+        a for a in timeline.membership.members if a not in rebalance.joined_at and a not in newcomers and not a.has_log
+    ]
     return members if len(members) == 1 and rebalance.joined_at else []
 
 

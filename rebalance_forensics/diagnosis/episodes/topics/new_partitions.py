@@ -128,13 +128,13 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
     # The leader's map holds all partitions; no client prints it before 2.4, and no member of a KIP-848 group.
     if any(isinstance(e, AssignmentComputed) for e in before.events):
         return True
-    if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.members()):
+    if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.membership.members):
         return None
     if not _without_gaps(timeline, begin):
         return None
     if _members_told(timeline):
         return True
-    return False if len(timeline.members()) > 1 else None
+    return False if len(timeline.membership.members) > 1 else None
 
 
 def _members_told(timeline: Timeline) -> bool:

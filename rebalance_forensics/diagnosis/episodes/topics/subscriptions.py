@@ -61,7 +61,7 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """The changed topics that the group reads, where its logs show which topics it reads."""
     # A pattern also matches topics that no line mentions; a topic that a member was assigned is certainly read.
     known = subscribed_topics(timeline) or assigned_topics(timeline).partitions
-    if not known or not all(a.has_log for a in timeline.members()):
+    if not known or not all(a.has_log for a in timeline.membership.members):
         return changed
     read = read_by_the_group(timeline, changed)
     return read or changed if asks_by_pattern(timeline) else read
