@@ -65,7 +65,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 ),
             ]
         },
-        {"Reference": ["events.md", "known-bugs.md"]},
+        {"Reference": ["events.md", "clients.md", "known-bugs.md"]},
         {"Contributing": [f"{name}.md" for name in CONTRIBUTING]},
     ]
     return config

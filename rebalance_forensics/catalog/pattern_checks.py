@@ -273,17 +273,6 @@ class Loaded:
         return pattern.with_templates(tuple(sound))
 
 
-def main(arguments: Sequence[str]) -> Iterator[str]:
-    """One line a problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
-    return map(str, check([Path(argument) for argument in arguments] or [shipped_patterns()]))
-
-
-if __name__ == "__main__":
-    lines = list(main(sys.argv[1:]))
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    sys.exit(1 if lines else 0)
-
-
 def shape_problems(pattern: Pattern, types: Types) -> Iterator[Problem]:
     """Everything that can be said without matching."""
     sentences = list(_missing(pattern))
@@ -332,3 +321,14 @@ def _unknown_fields(event: str, template: Template, parts: tuple[Part, ...], typ
             coerce(value, hints[name])
         except FieldError as error:
             yield f"set: {name}: {error}"
+
+
+def main(arguments: Sequence[str]) -> Iterator[str]:
+    """One line a problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
+    return map(str, check([Path(argument) for argument in arguments] or [shipped_patterns()]))
+
+
+if __name__ == "__main__":
+    lines = list(main(sys.argv[1:]))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.exit(1 if lines else 0)

@@ -1,0 +1,77 @@
+"""Clients and facts: which library writes which facts, and which it leaves unsaid.
+
+`dialects.yaml` names each fact by the events and fields that carry it, and holds what no pattern can show: that a
+client does not log a fact, with the place in its source. The words themselves are in patterns/; catalog/matrix.py
+brings both together as docs/clients.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+FILE = Path(__file__).with_name("dialects.yaml")
+
+Condition = Mapping[str, str | int | bool | list[str | None] | None]
+"""Values that fields must have. `*` is any value but null, `~text` a value that contains the text."""
+
+
+class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Patterns of one folder, narrowed to the source files that `sources` matches and `but` does not."""
+
+    folder: str
+    sources: str = ""
+    but: str = ""
+
+
+class Dialect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One client, or one era of its wording."""
+
+    name: str
+    source: str
+    """The repository and release that its cells were read in."""
+    words: tuple[Words, ...]
+    since: str | None = None
+    until: str | None = None
+
+
+class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that happened to a member, and the events that say it: any of them, with fields as given."""
+
+    name: str
+    said_by: tuple[Mapping[str, Condition], ...]
+
+
+class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Facts that clients do not log: at `level` or above, in releases before `before`, as `proof` shows.
+
+    `level` is the least level that stays silent, so INFO where the fact is logged at DEBUG only; `never` where no level
+    shows it, `no such step` where the client has nothing to log.
+    """
+
+    clients: tuple[str, ...]
+    facts: tuple[str, ...]
+    level: str
+    proof: str
+    before: str | None = None
+
+
+class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that dialects.yaml says. `background` are events that no cause rests on in a client's own log."""
+
+    clients: tuple[Dialect, ...]
+    facts: tuple[Fact, ...]
+    not_logged: tuple[Silence, ...]
+    background: tuple[str, ...]
+
+
+@cache
+def dialects() -> Dialects:
+    """The file, read once."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return msgspec.convert(yaml.load(FILE.read_text(encoding="utf-8"), Loader=loader), Dialects)  # noqa: S506 - it is safe

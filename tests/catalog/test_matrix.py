@@ -1,0 +1,69 @@
+"""Every fact that causes rest on is read in each client's words, or is proven not to be logged there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rebalance_forensics.catalog.matrix import document, lines, matrix, sources_of, states
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.dialects import dialects
+
+KNOWN = dialects()
+CELLS = matrix()
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def test_every_fact_is_read_or_proven_unlogged_in_every_client() -> None:
+    assert [names for names, cell in CELLS.items() if not cell.said and not cell.silences] == []
+
+
+def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
+    contradicted = [
+        (*names, said.pattern)
+        for names, cell in CELLS.items()
+        for silence in cell.silences
+        for said in cell.said
+        if silence.before is None or said.first is None or said.first < _release(silence.before)
+    ]
+    assert contradicted == []
+
+
+def test_every_message_of_a_client_states_a_fact_or_is_background() -> None:
+    rows = {event for fact in KNOWN.facts for way in fact.said_by for event in way}
+    outside = {
+        line.pattern.id
+        for line in lines()
+        if any(sources_of(client, line) for client in KNOWN.clients)
+        and line.pattern.event not in rows
+        and line.pattern.event not in KNOWN.background
+    }
+    assert outside == set()
+
+
+def test_events_and_fields_of_facts_are_those_of_the_vocabulary() -> None:
+    ways = [(event, wanted) for fact in KNOWN.facts for way in fact.said_by for event, wanted in way.items()]
+    assert [(e, name) for e, wanted in ways for name in wanted if name not in EVENT_TYPES[e].__struct_fields__] == []
+    assert set(KNOWN.background) <= EVENT_TYPES.keys()
+    assert set(KNOWN.background).isdisjoint({event for event, _ in ways})
+
+
+def test_a_silence_names_facts_and_clients_that_are_there() -> None:
+    clients, facts = {client.name for client in KNOWN.clients}, {fact.name for fact in KNOWN.facts}
+    for silence in KNOWN.not_logged:
+        assert set(silence.clients) <= clients
+        assert set(silence.facts) <= facts
+
+
+def test_every_client_and_every_fact_has_words_of_its_own() -> None:
+    for client in KNOWN.clients:
+        assert any(sources_of(client, line) for line in lines()), client.name
+    for fact in KNOWN.facts:
+        assert any(states(fact, line) for line in lines()), fact.name
+
+
+def test_the_document_of_clients_says_what_the_patterns_say() -> None:
+    written = Path(__file__).parents[2] / "docs" / "clients.md"
+    assert written.read_text(encoding="utf-8") == document()
