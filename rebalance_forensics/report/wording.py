@@ -6,8 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, Saving, WhatIf
-from rebalance_forensics.records import SECOND_MS, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
@@ -15,7 +17,7 @@ from rebalance_forensics.timeline.model import Evidence, GroupOutline
 NEVER, NOT_LOGGED = "never", "not in the logs"
 UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
-DAY_CHARACTERS = 10
+DAY_CHARACTERS, SECOND_CHARACTERS = 10, 8
 CULPRITS_SHOWN = 8
 # Random ids and addresses.
 GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
@@ -228,23 +230,44 @@ def _difference(saving: Saving, what: str, where: str) -> str:
     return f"{what} {duration(abs(saving.likely))} {'less' if less else 'more'}{where}{within}"
 
 
-def since(incident: Headline) -> str:
-    """When it began, how long it took, whether it is over."""
+class Period(Struct, frozen=True, kw_only=True):
+    """When an incident began and ended, how long it took and whether it is over: what an output writes of it."""
+
+    begin: EpochMs | None
+    """None where the lines have no times."""
+    end: EpochMs | None = None
+    """None where the begin and the length say it all."""
+    ends_same_day: bool = False
+    length: str = ""
+    state: str = ""
+
+
+def period(incident: Headline) -> Period:
+    """The period of an incident."""
+    going_on = "still going on when the logs end"
     if not is_timed(incident.started_at):
-        return f"the lines have no times{', still going on when the logs end' if incident.ongoing else ''}"
-    start = f"{utc(incident.started_at)} UTC"
-    if incident.ongoing:
-        return f"{start}, still going on when the logs end"
-    if incident.ended_at is None:
-        return f"{start}, end not seen"
-    if incident.ended_at == incident.started_at:
-        return f"{start}, over"
-    length = duration(incident.lasted_ms or 0)
-    if utc(incident.ended_at) == utc(incident.started_at):
-        return f"{start}, for {length}, over"
-    same_day = utc(incident.ended_at)[:DAY_CHARACTERS] == start[:DAY_CHARACTERS]
-    end = time_of_day(incident.ended_at)[:8] if same_day else utc(incident.ended_at)
-    return f"{start} to {end}, {length}, over"
+        return Period(begin=None, state=going_on if incident.ongoing else "")
+    if incident.ongoing or incident.ended_at is None:
+        return Period(begin=incident.started_at, state=going_on if incident.ongoing else "end not seen")
+    begin, end = utc(incident.started_at), utc(incident.ended_at)
+    return Period(
+        begin=incident.started_at,
+        # Two times that print the same say less than the length alone.
+        end=None if begin == end else incident.ended_at,
+        ends_same_day=begin[:DAY_CHARACTERS] == end[:DAY_CHARACTERS],
+        length=duration(incident.lasted_ms or 0) if incident.ended_at != incident.started_at else "",
+        state="over",
+    )
+
+
+def since(incident: Headline) -> str:
+    """`2026-03-01 10:02:11 UTC to 10:02:14, 3.3 s, over`."""
+    when = period(incident)
+    begin = "the lines have no times" if when.begin is None else f"{utc(when.begin)} UTC"
+    end = time_of_day(when.end)[:SECOND_CHARACTERS] if when.ends_same_day else utc(when.end)
+    until = f" to {end}" if when.end is not None else ""
+    length = when.length if when.end is not None or not when.length else f"for {when.length}"
+    return ", ".join(filter(None, (begin + until, length, when.state)))
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -116,6 +116,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "sureness": wording.sureness,
         "culprits": wording.culprits,
         "saved": wording.saved,
+        "period": wording.period,
         "legend": legend,
         "strokes": strokes,
         "steps": incident_facts.steps_of,
