@@ -1,4 +1,4 @@
-"""What the catalog answers about itself and about one message: lists, JSON, explanations, docs/events.md."""
+"""What the catalog answers about itself and about one message: lists, explanations, docs/events.md."""
 
 from __future__ import annotations
 
@@ -51,28 +51,6 @@ def listed(catalog: Catalog) -> Iterator[ListedPattern]:
     events = {entry.pattern: entry.event for entry in catalog.compiled.entries}
     for pattern, event in sorted(events.items()):
         yield ListedPattern(pattern, event, catalog.compiled.meanings[pattern])
-
-
-def match_message(catalog: Catalog, message: str, *, logger: str | None = None) -> dict[str, object] | None:
-    """The answer of `patterns match`: pattern, event and fields as JSON has them; None for an unknown line."""
-    match = catalog.match(message, logger=logger)
-    return None if match is None else {"pattern": match.pattern, "event": match.event, "fields": fields_of(match)}
-
-
-def fields_of(match: Match) -> dict[str, object]:
-    """The fields with what the prefix adds: the group and who speaks."""
-    spoken = {"group": match.group, **{name: value for name, value in _speaker(match) if name != "role"}}
-    from_prefix = {name: value for name, value in spoken.items() if value is not None and name not in match.fields}
-    return {name: shaped(value) for name, value in {**from_prefix, **match.fields}.items()}
-
-
-def shaped(value: FieldValue) -> object:
-    """A value as JSON has it: tuples as lists, member -> partitions as an object."""
-    if not isinstance(value, tuple):
-        return value
-    if value and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value):
-        return {str(item[0]): shaped(item[1]) for item in value if isinstance(item, tuple)}
-    return [shaped(item) for item in value]
 
 
 def explained(catalog: Catalog, message: str, *, logger: str | None = None) -> Explanation | None:

@@ -7,6 +7,7 @@ times and texts.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -83,3 +84,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "_rounded": {"type": "number", "minimum": 0, "maximum": 1},
 }
 _VIEW = View({Time: iso, LogText: _quoted, Probability: _rounded}, as_json=True)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

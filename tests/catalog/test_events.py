@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.answers import document, explained, listed, match_message
+from rebalance_forensics.catalog.answers import document, explained, listed
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events import EVENT_TYPES
@@ -89,19 +89,6 @@ def test_a_line_is_explained_field_by_field() -> None:
     assert explanation is not None
     assert explanation.event == "GenerationStabilized"
     assert {(field.name, field.value, field.type) for field in explanation.fields} >= {("generation", 5, "integer")}
-
-
-def test_answers_are_json() -> None:
-    assert match_message(CATALOG, "nothing of Kafka's") is None
-    answer = match_message(CATALOG, STABILIZED)
-    assert answer is not None
-    assert answer["fields"] == {
-        "group": "payments",
-        "broker": 1,
-        "generation": 5,
-        "member_count": 3,
-        "offsets_partition": 13,
-    }
 
 
 def test_the_list_has_every_pattern_with_its_meaning() -> None:
