@@ -26,10 +26,8 @@ LEFT_OUT = "\u2026"
 
 
 def is_timed(at: EpochMs | None) -> bool:
-    """True if this is a point in time: lines without one only have an order.
-
-    What lies a while before the first of those is no time either: no calendar reaches half as far.
-    """
+    """True if this is a point in time: lines without one only have an order."""
+    # What lies a while before the first of those is no time either: no calendar reaches half as far.
     return at is not None and at < ORDER_EPOCH // 2
 
 

@@ -52,11 +52,10 @@ def _is_amid(before: str) -> bool:
 
 
 def is_kafkas(found: Match, *, amid: bool = False) -> bool:
-    """True if this is surely a message and not a few words that happen to read like it.
-
-    Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind it.
-    Whoever quotes the words alone leaves out which partitions; consumers print them, in brackets where they are none.
-    """
+    """True if this is surely a message and not a few words that happen to read like it."""
+    # Amid other words, as in a sentence that quotes it, it must also name its group. No sentence has settings behind
+    # it. A quote of the words alone leaves out the partitions; consumers print them, in brackets even if there are
+    # none.
     if found.dressed or "settings" in found.fields:
         return True
     if found.group is None:

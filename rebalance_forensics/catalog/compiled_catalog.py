@@ -103,11 +103,9 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
-    """The fields of a text that only the catch-all program matches, although it begins one of Kafka's own.
-
-    Who copied the line, or what collected it, left the rest off: it is nobody's own words. Of which of Kafka's texts it
-    is, is unknown where several begin so or too little is left.
-    """
+    """The fields of a text that only the catch-all program matches, although it begins one of Kafka's own."""
+    # The person or collector that passed the line on left the rest off. Which of Kafka's texts it was is unknown
+    # where several begin alike or too little is left.
     begun = [program.constants for program in programs if _begins(text, program)]
     if not begun:
         return {}

@@ -239,10 +239,8 @@ def _is_outdated(entry: Entry, since: Release) -> bool:
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:
-    """True if a class of that name logs it: what stands in its own source, or in that of the one it extends.
-
-    ConsumerCoordinator and WorkerCoordinator log what AbstractCoordinator says.
-    """
+    """True if a class of that name logs it: what stands in its own source, or in that of the one it extends."""
+    # ConsumerCoordinator and WorkerCoordinator log what AbstractCoordinator says.
     name = simple_name(logger) if logger else ""
     own = tuple(each for source in entry.sources for each in (source, *_heirs(source, entry.loggers)))
     classes = own or entry.loggers
@@ -351,10 +349,8 @@ _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]]){0,80}\]|\(\?(?:P<\w+>)?|[()]",
 
 
 def _apart(source: str) -> str:
-    """A program whose values are kept apart from the words beside them by a test that always holds.
-
-    Where words follow a value, regex looks for them as a whole; if only some are left, it takes them for the value.
-    """
+    """A program whose values are kept apart from the words beside them by a test that always holds."""
+    # Where words follow a value, regex looks for them as a whole; if only some are left, it takes them for the value.
     done: list[str] = []
     holes: list[bool] = []
     at = 0

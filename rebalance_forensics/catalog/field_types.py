@@ -194,10 +194,8 @@ def node(text: str) -> dict[str, FieldValue]:
 
 
 def connection(text: str) -> int:
-    """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator.
-
-    From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
-    """
+    """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator."""
+    # From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
     return LAST_COORDINATOR_NODE - integer(text) if text.startswith("+") else integer(text)
 
 

@@ -228,10 +228,8 @@ def clean(message: str) -> str:
 
 
 def _forms(message: str) -> Iterator[str]:
-    """The whole message; then without the stack trace behind it; then its first line alone; then as one line.
-
-    A terminal, a form or a console logger may have broken the line between words or inside one.
-    """
+    """The whole message; then without the stack trace behind it; then its first line alone; then as one line."""
+    # A terminal, a form or a console logger may have broken the line between words or inside one.
     yield message
     if "\n" not in message:
         return

@@ -202,10 +202,8 @@ class _Members:
         return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
 
     def _ends_in_member_suffix(self, member: str) -> bool:
-        """True if the letters at the end of a cut id are surely those of a member, and not of a client's own name.
-
-        A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
-        """
+        """True if the letters at the end of a cut id are surely those of a member, and not of a client's own name."""
+        # A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
         name = name_in_member_id(member)
         return name not in self.groups and (name in self.clients or "-" in letters_of_its_own(member))
 
@@ -237,10 +235,8 @@ def restore_static_members(events: Sequence[Event], clients: Collection[str | No
 def _known_as_static(
     event: Event, shown: Mapping[str | None, Collection[str]], clients: Collection[str | None]
 ) -> Event:
-    """A member that was given up is static if its id begins with a group.instance.id that another line shows.
-
-    Of that one the end may be cut off, as long as no client is called so.
-    """
+    """A member that was given up is static if its id begins with a group.instance.id that another line shows."""
+    # The end of that id may be cut off, as long as no client has that name.
     if not (isinstance(event, MemberFailed) and len(event.members) == 1):
         return event
     name = name_in_member_id(event.members[0])
@@ -273,11 +269,9 @@ def _is_or_begins(instance_id: str, name: str) -> bool:
 
 
 def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
-    """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
-
-    Where nothing tells, they say neither. Lines of one millisecond that somebody put in order by time may have changed
-    places.
-    """
+    """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell."""
+    # Where nothing shows it, the events say neither. Lines of one millisecond may have changed places when a person
+    # sorted them by time.
     for place, event in enumerate(events):
         if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
             yield event

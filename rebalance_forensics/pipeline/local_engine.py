@@ -60,11 +60,10 @@ LAST_BREATH_S = 0.5
 
 @contextmanager
 def worker_processes(number: int, *, load: str) -> Iterator[ProcessPoolExecutor]:
-    """A pool of so many processes that have loaded a module; however the block ends, they are gone afterwards.
-
-    Not forked from this process: Arrow and the object stores keep threads of their own, and a fork in the middle of one
-    hangs. A server that does nothing else loads the module once and is forked; without one (Windows), each loads it.
-    """
+    """A pool of so many processes that have loaded a module; however the block ends, they are gone afterwards."""
+    # Not forked from this process: Arrow and the object stores keep threads of their own, and a fork in the middle of
+    # one hangs. A server that does nothing else loads the module once and is forked; without one (Windows), each
+    # loads it.
     others = {process.pid for process in multiprocessing.active_children()}
     pool = ProcessPoolExecutor(number, _context(load), initializer=_live_as_long_as_the_parent)
     try:
@@ -95,12 +94,10 @@ def _context(load: str) -> BaseContext:
 
 @contextmanager
 def _helpers_are_quiet() -> Iterator[None]:
-    """Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them.
-
-    When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says so.
-    What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without the
-    resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
-    """
+    """Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them."""
+    # When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says
+    # so. What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without
+    # the resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
     hangup = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set[signal.Signals]()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, hangup)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -140,10 +137,8 @@ def end_all() -> None:
 
 
 def _live_as_long_as_the_parent() -> None:
-    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers.
-
-    A parent that is killed cannot: it would leave workers that wait for it to hand them more.
-    """
+    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers."""
+    # A parent that is killed cannot: it would leave workers that wait for it to hand them more.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

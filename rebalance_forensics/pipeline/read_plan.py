@@ -146,10 +146,8 @@ def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple
 
 
 def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:
-    """Splits that one task should read: all that lie in one packed archive, for each task unpacks all of it.
-
-    An archive that holds more than a worker's share is unpacked by several side by side, by no more than there are.
-    """
+    """Splits that one task should read: all that lie in one packed archive, for each task unpacks all of it."""
+    # An archive that holds more than a worker's share is unpacked by several side by side, by no more than there are.
     alone = [[split] for split in splits if not split.file.in_packed]
     together: dict[str, list[Split]] = {}
     for split in splits:

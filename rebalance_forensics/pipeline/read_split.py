@@ -188,10 +188,8 @@ class _Telling:
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
-    """A line with something left out may have lost the words that a line is found by, an error its stack trace.
-
-    What is left of a line that was broken may name a group, and nothing else that anybody knows.
-    """
+    """A line with something left out may have lost the words that a line is found by, an error its stack trace."""
+    # The rest of a broken line may name a group and hold nothing else that a pattern knows.
     hits = catalog.prefilter().hits
     relevant = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
@@ -255,10 +253,8 @@ class _Remembered:
         self._since: Release | None = None
 
     def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
-        """The records of a paste; those that too little is left of come when the others have shown the release.
-
-        All that coordinators say in one paste they say in one release, but for an upgrade.
-        """
+        """The records of a paste; those that too little is left of come when the others have shown the release."""
+        # All that coordinators say in one paste they say in one release, but for an upgrade.
         put_off: list[LogRecord] = []
         since: list[Release] = []
         for batch in batches:
@@ -276,10 +272,8 @@ class _Remembered:
         yield put_off
 
     def matches(self, records: Sequence[LogRecord]) -> list[Match | Exception | None]:
-        """What the catalog says of each record, or the defect of ours that kept it from saying anything.
-
-        It is asked about messages that begin alike one after another: what reads the first has then all at hand.
-        """
+        """What the catalog says of each record, or the defect of ours that kept it from saying anything."""
+        # It is asked about messages that begin alike one after another: what reads the first has then all at hand.
         if len(self._answers) >= REMEMBERED:
             self._answers, self._before = {}, self._answers
         answers, before = self._answers, self._before

@@ -102,10 +102,8 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:
-    """Second stage as rows: one case for each group of the shard; counts (and, if wanted, events) pass through.
-
-    Groups come one after another, so only one group's events and the shared ones are held at a time.
-    """
+    """Second stage as rows: one case for each group of the shard; counts (and, if wanted, events) pass through."""
+    # Groups come one after another, so only one group's events and the shared ones are held at a time.
     with collecting_rarely():
         yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), wanted))
 

@@ -13,12 +13,10 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 @contextmanager
 def undamaged(uri: str, path: str) -> Iterator[None]:
-    """Turn an error that shows a damaged file of ours into an InputError.
-
-    Arrow tells of a broken footer, page or text by exceptions that are a ValueError, KeyError or TypeError too, or by
-    an OSError without a number; an OSError with one is about the place, not the file. Object stores have no numbers
-    either, so the sentence does not claim that it was damage.
-    """
+    """Turn an error that shows a damaged file of ours into an InputError."""
+    # Arrow reports a broken footer, page or text by exceptions that are a ValueError, KeyError or TypeError too, or
+    # by an OSError without a number; an OSError with one is about the place, not the file. Object stores have no
+    # numbers either, so the sentence does not claim that it was damage.
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, AttributeError, NotImplementedError) as error:

@@ -100,11 +100,9 @@ def read_ledger(store: Store, scope: str) -> list[Entry]:
 def known_sights(
     listed: Iterable[Listed], ledger: Iterable[Entry], limits: Limits, since_ms: int | None = None
 ) -> dict[str, list[Sight]]:
-    """By path, the logs in files that were read as they are now; known by name, size and age, without opening them.
-
-    Only of files whose inode changed since the last run's listing some blocks are looked at. One that could not be read
-    to its end is opened again where more may be unpacked now.
-    """
+    """By path, the logs in files that were read as they are now; known by name, size and age, without opening them."""
+    # Only of files whose inode changed since the last run's listing some blocks are looked at. One that could not be
+    # read to its end is opened again where more may be unpacked now.
     read: dict[str, list[Entry]] = defaultdict(list)
     for entry in ledger:
         read[entry.path.partition("!/")[0]].append(entry)
@@ -224,10 +222,8 @@ def _is_current(entry: Entry, sight: Sight) -> bool:
 
 
 def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
-    """True if an entry is of an earlier state of a file in its directory that begins alike, or was never read.
-
-    Beside a file that has not changed it is one of a copy, unless it held more than is there now.
-    """
+    """True if an entry is of an earlier state of a file in its directory that begins alike, or was never read."""
+    # Beside a file that has not changed it is one of a copy, unless it held more than is there now.
     if current is not None:
         return bool(entry.cells["head_bytes"] and entry.cells["bytes"] <= current.cells["bytes"])
     if entry.cells["head_bytes"] == entry.cells["bytes"]:

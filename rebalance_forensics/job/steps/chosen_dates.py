@@ -18,7 +18,8 @@ Reach = Iterable[tuple[int, int]]
 def changed_spans(
     spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str], dropped: Iterable[Entry] = ()
 ) -> set[tuple[int, int]]:
-    """Where events are new or may be gone. Of a log that only grew, what stood before is as it was."""
+    """Where events are new or may be gone."""
+    # Of a log that only grew, what stood before is as it was.
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
         last = replaced[path].cells["last"] if path in grown else None

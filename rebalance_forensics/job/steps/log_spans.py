@@ -20,10 +20,8 @@ Heard = Mapping[int, LogsRead]
 
 
 def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
-    """The parts of a log put together, as the ledger keeps them; lines that somebody picked have no times there.
-
-    Between two of them nobody knows what was left out, so from when to when they last says nothing.
-    """
+    """The parts of a log put together, as the ledger keeps them; lines that somebody picked have no times there."""
+    # What was left out between two of them is unknown, so their spans say nothing.
     return [
         {"path": path, "host": host, "first": None, "last": None}
         if read.excerpt

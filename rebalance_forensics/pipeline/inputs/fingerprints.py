@@ -12,10 +12,8 @@ _BLOCKS, _BLOCK_BYTES = 8, 4096
 
 
 def fingerprint_of(listed: Listed) -> str | None:
-    """A hash of some blocks of a file, all of it where it is small; None in an object store.
-
-    What is put in an object's place has a later time by the store's own clock, so there is nothing to look for.
-    """
+    """A hash of some blocks of a file, all of it where it is small; None in an object store."""
+    # What is put in an object's place has a later time by the store's own clock, so there is nothing to look for.
     if listed.changed_ms is None:
         return None
     known = sha256()
@@ -30,11 +28,9 @@ def fingerprint_of(listed: Listed) -> str | None:
 
 
 def is_another(listed: Listed, fingerprint: str | None, since_ms: int | None) -> bool:
-    """True if a file of a known size and time is not the one that was read.
-
-    No program can set the time at which an inode changed; only files where that is later than the last run's listing
-    are opened.
-    """
+    """True if a file of a known size and time is not the one that was read."""
+    # No program can set the time at which an inode changed; only files where that is later than the last run's
+    # listing are opened.
     if listed.changed_ms is None or fingerprint is None:
         return False
     # A file server's clock is no farther from ours than an hour.

@@ -169,11 +169,9 @@ class _Look:
             self.found.errors.append((inner.path, defects.sentence(f"{inner.path} could not be opened", error)))
 
     def shared_out(self) -> Iterator[InputFile]:
-        """The logs, each with how far it may unpack.
-
-        Logs of one archive may be read on different machines, each of which cannot know what the others unpack to:
-        what the archive does not state is shared out beforehand, by packed size.
-        """
+        """The logs, each with how far it may unpack."""
+        # Logs of one archive may be read on different machines, each of which cannot know what the others unpack to:
+        # what the archive does not state is shared out beforehand, by packed size.
         left = self.allowance.unpacked - sum(filter(None, self.stated))
         packed = sum(log.size for log in self.logs if log.codec not in (None, "zip"))
         for log, stated in zip(self.logs, self.stated, strict=True):

@@ -69,10 +69,8 @@ def chains(
 
 
 def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
-    """True if the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was.
-
-    A logger that waits for the end of a line, and logrotate's copytruncate, leave files of different sizes.
-    """
+    """True if the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was."""
+    # A logger that waits for the end of a line, and logrotate's copytruncate, leave files of different sizes.
     sizes = [file.size for file in chain[:-1]]
     packed = any(file.codec for file in chain)
     return len(sizes) > 1 and not packed and sizes[0] > 0 and len(set(sizes)) == 1

@@ -64,10 +64,8 @@ def _text_before_facts(text: str) -> Parsed | None:
 
 
 def with_kafkajs_facts(parsed: Parsed) -> Parsed:
-    """A record of any logger that prints what KafkaJS logged, with the facts that stand behind its message as JSON.
-
-    An application's own logCreator puts the namespace in front and a colon before the facts.
-    """
+    """A record of any logger that prints what KafkaJS logged, with the facts that stand behind its message as JSON."""
+    # An application's own logCreator puts the namespace in front and a colon before the facts.
     if '"logger":"kafkajs"' not in parsed.message:
         return parsed
     words, brace, rest = parsed.message.partition("\n")[0].partition("{")

@@ -105,10 +105,8 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
 
 
 def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
-    """A message whose first line ends with the logger ends there, but for indented lines; any other is a torn one.
-
-    So is an indented line that ends with a logger itself: that is the end of another record.
-    """
+    """A message whose first line ends with the logger ends there, but for indented lines; any other is a torn one."""
+    # So is an indented line that ends with a logger itself: that is the end of another record.
     first, newline, rest = parsed.message.partition("\n")
     if logger is None or not newline or logger.start() > len(first) or _TRACE.search(rest):
         return parsed

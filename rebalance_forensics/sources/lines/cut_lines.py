@@ -23,11 +23,10 @@ LineStart = tuple[str, bool]
 
 
 def cut_column(lines: Sequence[LineStart]) -> int | None:
-    """The column at which a log's lines were cut, in characters; None where they were not.
-
-    No line is longer, more lines are exactly as long than a little shorter, and they end anywhere in their message. The
-    next line is a record; where a terminal broke lines, it would be their rest. Lines with an ellipsis need no column.
-    """
+    """The column at which a log's lines were cut, in characters; None where they were not."""
+    # No line is longer, more lines are exactly as long than a little shorter, and they end anywhere in their message.
+    # The next line is a record; where a terminal broke lines, it would be their rest. Lines with an ellipsis need no
+    # column.
     column = max((len(text) for text, _ in lines), default=0)
     if column < _NARROWEST:
         return None

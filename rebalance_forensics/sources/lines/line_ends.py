@@ -30,12 +30,10 @@ _UNDECIDED = b"\x00\xef\xbb\xbf\xff\xfe"
 
 
 def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """As many bytes with LF or CRLF at the end of each line.
-
-    The line end before padding is moved behind it: the line after it starts where its text does, and there are as many
-    lines as before. Padding in the middle of a line ends that line. A CR at the very end stays: an LF may follow it
-    in another file.
-    """
+    """As many bytes with LF or CRLF at the end of each line."""
+    # The line end before padding is moved behind it: the line after it starts where its text does, and there are as
+    # many lines as before. Padding in the middle of a line ends that line. A CR at the very end stays: an LF may
+    # follow it in another file.
     pending = b""
     for chunk in chunks:
         if pending.endswith(_PADDING_GOES_ON) and is_nul(chunk):
@@ -83,7 +81,8 @@ def _decided(data: bytes) -> int:
 
 
 def _with_line_feeds(data: bytes, following: bytes) -> bytes:
-    """The bytes with LF or CRLF, given what follows. Four searches for a byte usually find nothing to do."""
+    """The bytes with LF or CRLF, given what follows."""
+    # Four searches for a byte usually find nothing to do.
     size = len(data)
     if b"\r" in data:
         data = _LONE_CR.sub(b"\n", data + following)[:size]

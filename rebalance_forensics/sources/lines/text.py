@@ -14,10 +14,8 @@ _SAMPLE = 1 << 16
 
 
 def is_binary(head: bytes) -> bool:
-    """True for bytes that cannot be the beginning of a log.
-
-    Runs of NUL do not count, since a truncated and regrown log has them; nor do lines in UTF-16 between others.
-    """
+    """True for bytes that cannot be the beginning of a log."""
+    # Runs of NUL do not count, since a truncated and regrown log has them; nor do lines in UTF-16 between others.
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
     if b"\x00" in sample:
         sample = _UTF_16.sub(b"", sample)

@@ -24,10 +24,8 @@ _LOST = 5
 
 
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
-    """True for a file that is a paste: a table, broken lines, or records that show only without marks.
-
-    Lines that were `cut` at a column are as full as broken ones.
-    """
+    """True for a file that is a paste: a table, broken lines, or records that show only without marks."""
+    # Lines that were `cut` at a column are as full as broken ones.
     lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
     return (
         marks.has_fence(lines)

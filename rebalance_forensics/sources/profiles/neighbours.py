@@ -117,10 +117,8 @@ def _chained(
 
 
 def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
-    """The beginnings of the next files, as far as a record can continue there: a line without an end in any of them.
-
-    The other lines beside them show whether two halves of a line belong together.
-    """
+    """The beginnings of the next files, as far as a record can continue there: a line without an end in any of them."""
+    # The other lines beside them show whether two halves of a line belong together.
     beginnings: list[str] = []
     for each in later:
         if not each.line:

@@ -29,11 +29,9 @@ def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed]
 
 
 def _settle(line: Line, layout: str | None) -> Line:
-    """Decide what a JSON object is: a record by itself, or the envelope of a text.
-
-    Shippers add a level to every line, also to those that continue a record: in a file of text records a level alone
-    makes no record.
-    """
+    """Decide what a JSON object is: a record by itself, or the envelope of a text."""
+    # Shippers add a level to every line, also to those that continue a record: in a file of text records a level
+    # alone makes no record.
     fields = line.fields
     if fields is None:
         return line

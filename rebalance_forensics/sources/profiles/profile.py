@@ -223,11 +223,9 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
 
 
 def _name_hosts(sample: Sample) -> bool:
-    """True if the records themselves name several hosts; then their lines in the sample do so too.
-
-    Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
-    A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
-    """
+    """True if the records themselves name several hosts; then their lines in the sample do so too."""
+    # Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
+    # A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
     named = [line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None]
     if len({*named} - {None}) < 2 or named.count(None) > len(named) * _WITHOUT_HOST:
         return False
@@ -264,10 +262,8 @@ def _in_json(seen: Counter[str]) -> bool:
 
 
 def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
-    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not.
-
-    Of layouts that begin with a level any level may come.
-    """
+    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not."""
+    # Of layouts that begin with a level any level may come.
     raw = [line.raw.encode() for line in headers]
     used = dict.fromkeys(
         start

@@ -136,11 +136,9 @@ def _without_severed(first: list[Sampled]) -> list[Sampled]:
 
 
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
-    """The envelopes and the layout of most lines that surely start a record.
-
-    Behind a time that a shipper put there any line looks as if it began one, and so does each line of a config dump
-    in an entry of its own; those do not count while others do.
-    """
+    """The envelopes and the layout of most lines that surely start a record."""
+    # Behind a time that a shipper put there any line looks as if it began one, and so does each line of a config dump
+    # in an entry of its own; those do not count while others do.
     known = layouts.by_name()
     sure = [line for line in lines if line.parsed and (known[line.layout].rank in OWN_HEADER or line.parsed.level)]
     begun = [line for line in sure if line.parsed and line.parsed.message[:1] not in _BLANK]

@@ -20,11 +20,9 @@ _DIGIT = re.compile(rb"\d")
 
 
 def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *, continued: bool = False) -> bool:
-    """True if the first line of a file lacks the beginning of its header, when another line of it has a whole one.
-
-    Such a rest may look like a header of another layout, or like one of another year: `6-11-20 10:15:30`. Where the
-    file is known to continue another, all but the end of the header may be missing.
-    """
+    """True if the first line of a file lacks the beginning of its header, when another line of it has a whole one."""
+    # Such a rest may look like a header of another layout, or like one of another year: `6-11-20 10:15:30`. Where the
+    # file is known to continue another, all but the end of the header may be missing.
     form = _form(other)
     if not other or _form(first) == form:
         return False
@@ -40,10 +38,8 @@ def has_form_of(line: bytes, other: bytes) -> bool:
 
 
 def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
-    """True if two halves of a line fit together as other lines of the log do; None where the log has neither half.
-
-    They do not where one of them stands elsewhere in the log, but never beside such as the other.
-    """
+    """True if two halves of a line fit together as other lines of the log do; None where the log has neither half."""
+    # They do not where one of them stands elsewhere in the log, but never beside such as the other.
     end, start, corpus = (_DIGIT.sub(b"9", each) for each in (end[-_CUT_BYTES:], start[:_CUT_BYTES], corpus))
     if end + start in corpus:
         return True

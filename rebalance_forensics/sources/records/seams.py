@@ -52,10 +52,8 @@ class Seam:
         return at
 
     def is_severed(self, head: bytes) -> bool:
-        """True where a file begins after the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`.
-
-        Such a rest may look like a header of another layout, or like one of another year.
-        """
+        """True where a file begins after the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`."""
+        # Such a rest may look like a header of another layout, or like one of another year.
         first, _, rest = head[:_LINE_BYTES].partition(b"\n")
         if (
             self.profile.layout == layouts.UNKNOWN
@@ -87,10 +85,8 @@ class Seam:
         return fitting is not False and not self.is_torn(end)
 
     def goes_on(self, before: bytes, line: bytes) -> bool:
-        """True where the last record of a file may continue with the next file's first line, which is no header.
-
-        Not so where both end with a logger: each is then the end of a record of its own.
-        """
+        """True where the last record of a file may continue with the next file's first line, which is no header."""
+        # Not so where both end with a logger: each is then the end of a record of its own.
         if not self.profile.closed or line[:1] in (b" ", b"\t") or not _ENDS_WITH_LOGGER.search(line):
             return True
         lines = before.split(b"\n") if before.count(b"\n") <= _LOOKED_AT else before.rsplit(b"\n", _LOOKED_AT)[1:]
