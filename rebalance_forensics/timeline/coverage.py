@@ -21,6 +21,13 @@ from rebalance_forensics.events.process import (
     StartTimeReported,
     VersionReported,
 )
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    AssignmentReceived,
+    GenerationStabilized,
+    JoinSucceeded,
+    SyncSucceeded,
+)
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex
@@ -117,8 +124,7 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
 
 
 def _is_short(parts: Sequence[LogSpan]) -> bool:
-    records, about_groups = sum(part.records for part in parts), sum(part.about_groups for part in parts)
-    return 0 < records <= _PICKED_BY_HAND and about_groups >= records * _NEARLY_ALL
+    return 0 < sum(part.records for part in parts) <= _PICKED_BY_HAND
 
 
 class CoveredLog(Struct, frozen=True, kw_only=True):
@@ -261,13 +267,18 @@ _OPENINGS = (
     *(GroupLoaded, MemberLoaded, BrokerStarted),
 )
 
+_BEGIN_A_GENERATION = (GenerationStabilized, AssignmentComputed, AssignmentReceived, JoinSucceeded, SyncSucceeded)
+
 
 def _opens_a_log(event: Event) -> bool | None:
     """True where a log with this line shows its client or group from the start, False where not, None for no hint."""
     if isinstance(event, _OPENINGS) or getattr(event, "state", None) in ("Empty", "Dead"):
         return True
     generation = getattr(event, "generation", None)
-    return generation <= 1 if isinstance(generation, int) and generation >= 0 else None
+    if not isinstance(generation, int) or generation < 0:
+        return None
+    # A rebalance names the generation that it ends; an error or a commit, one that had begun before.
+    return generation <= 1 if isinstance(event, _BEGIN_A_GENERATION) else generation == 0
 
 
 def _with_writer(

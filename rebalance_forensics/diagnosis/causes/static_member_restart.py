@@ -24,10 +24,13 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.timeline.facts import StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-REPLACED = clue(
-    "static-member-replaced", DECISIVE + WEAK, "the coordinator replaced its member id under the same instance id"
-)
+REPLACED = clue("static-member-replaced", DECISIVE, "the coordinator replaced its member id under the same instance id")
 SAME_GENERATION = clue("same-generation-again", DECISIVE, "a new process joined the generation the group already had")
+FORMER_STOPPED = clue(
+    "former-process-stopped",
+    WEAK,
+    "its former process had stopped: its own log shows it, or no later line of its id does",
+)
 FORMER_UNHEARD = clue(
     "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
 )
@@ -80,4 +83,6 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
 def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Row, Answer]:
     replaced = any(isinstance(r.fact, StaticReturn) for r in group)
     shown: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
-    return shown | {FORMER_UNHEARD: lines} if former_may_still_run(timeline, group) else shown
+    if former_may_still_run(timeline, group):
+        return shown | {FORMER_UNHEARD: lines}
+    return shown | {FORMER_STOPPED: lines} if replaced else shown

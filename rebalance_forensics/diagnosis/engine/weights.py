@@ -57,13 +57,15 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
         is_decided |= adds >= DECISIVE and kind is Present
         if adds <= -DECISIVE and against is None:
             against = row, answer
+    # A decisive line does not decide where others speak against it.
+    undecided = timeline.coverage.is_excerpt and not (is_decided and odds >= DECISIVE)
     return Weighed(
         cause=name,
         hypothesis=hypothesis,
         subject=subject,
         answers=answers,
         odds=odds,
-        lacks_decision=(timeline.coverage.is_excerpt and not is_decided) or spans_clusters(timeline, hypothesis),
+        lacks_decision=undecided or spans_clusters(timeline, hypothesis),
         contradiction=against,
     )
 

@@ -31,16 +31,18 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     difference = _difference(request)
     if difference:
         appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
-        return difference if appeared or _never_subscribed(request) else None
+        return difference if appeared or _never_subscribed(timeline, request) else None
     if subscribed_topics(timeline):
         changed = read_by_the_group(timeline, changed)  # others may subscribe by name as well
     return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
 
 
-def _never_subscribed(request: Request) -> bool:
-    # A client logs every subscribe(): a log without one means that it subscribed to a pattern before the log begins.
+def _never_subscribed(timeline: Timeline, request: Request) -> bool:
+    # A client logs every subscribe(): a log without one means that it subscribed to a pattern before the log begins. An
+    # excerpt may have left the line out.
     logs_subscription = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
-    return logs_subscription and request.participant is not None and request.participant.has_log
+    own = covering(timeline.coverage.of(request.participant), request.at - ROUND_TRIP_MS, request.at)
+    return logs_subscription and bool(own)
 
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
