@@ -124,7 +124,8 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
 
 
 def _is_short(parts: Sequence[LogSpan]) -> bool:
-    return 0 < sum(part.records for part in parts) <= _PICKED_BY_HAND
+    records, about_groups = sum(part.records for part in parts), sum(part.about_groups for part in parts)
+    return 0 < records <= _PICKED_BY_HAND and about_groups >= records * _NEARLY_ALL
 
 
 class CoveredLog(Struct, frozen=True, kw_only=True):

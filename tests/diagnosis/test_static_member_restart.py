@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import rebalance_forensics as rf
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
 from tests.diagnosis.statics import replaced, said_by_static, static_group
@@ -151,3 +154,19 @@ def test_whether_a_member_that_takes_the_place_of_one_without_a_log_was_restarte
     (cause,) = story.the_incident().root_causes
     assert cause.cause == "static-member-restart"
     assert cause.confidence < 0.6
+
+
+def test_a_log_that_ends_with_the_return_leaves_open_whether_the_former_process_still_runs(tmp_path: Path) -> None:
+    # A second process with the same group.instance.id is fenced only at the next request of the first (KIP-345).
+    when = "[2026-11-21 02:07:{},000] INFO [GroupCoordinator 2]: {} (kafka.coordinator.group.GroupCoordinator)"
+    replaces = (
+        "Static member with groupInstanceId=inst-2 and unknown member id joins group g in Stable state. Replacing "
+        "previously mapped member inst-2-36673da4-8815-44af-b474-fc4b4ffa24a4 with this groupInstanceId."
+    )
+    lines = (("27", "Stabilized group g generation 1 (__consumer_offsets-1) with 3 members"), ("55", replaces))
+    (tmp_path / "server.log").write_text("".join(when.format(*each) + "\n" for each in lines))
+    found = {
+        i.root_causes[0].cause: i.root_causes[0].confidence
+        for i in rf.analyze(tmp_path, engine="local").report.incidents
+    }
+    assert found["static-member-restart"] <= 0.55

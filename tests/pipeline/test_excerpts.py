@@ -239,3 +239,31 @@ def test_an_application_that_fails_is_heard_in_a_file_that_holds_the_brokers_lin
     trace = "java.lang.IllegalStateException: 503\n\tat com.acme.orders.Listener.poll(Listener.java:8)"
     (first,) = first_causes([failed, trace, *CLOSED], tmp_path)
     assert first == "member-left"
+
+
+_GENERATION = f"Generation{{generationId=1, memberId='{_MEMBER}', protocol='range'}}"
+EXPELLED = [
+    line(1, "[Consumer clientId=c-1, groupId=payments] Adding newly assigned partitions: orders-0", _CLIENT),
+    line(31, f"[Consumer clientId=c-1, groupId=payments] Attempt to heartbeat with {_GENERATION} and group instance id "
+             "Optional.empty failed due to UNKNOWN_MEMBER_ID, resetting generation", _CLIENT),
+    line(31.1, "[Consumer clientId=c-1, groupId=payments] Request joining group due to: encountered UNKNOWN_MEMBER_ID "
+               "from HEARTBEAT response", _CLIENT),
+    line(31.2, "[Consumer clientId=c-1, groupId=payments] (Re-)joining group", _CLIENT),
+]  # fmt: skip
+
+
+def test_an_error_in_generation_1_does_not_open_a_log(tmp_path: Path) -> None:
+    # Thirty seconds without a line say nothing of a member whose other lines may have been left out.
+    (incident,) = report_of(EXPELLED, tmp_path).incidents
+    assert incident.root_causes[0].confidence <= 0.55
+
+
+def test_a_subscribe_that_an_excerpt_leaves_out_does_not_mean_a_pattern(tmp_path: Path) -> None:
+    changed = (
+        "[Consumer clientId=c-1, groupId=payments] Request joining group due to: subscription has changed from "
+        "[orders] at the beginning of the rebalance to [orders, refunds]"
+    )
+    joins = line(1.1, "[Consumer clientId=c-1, groupId=payments] (Re-)joining group", _CLIENT)
+    (incident,) = report_of([line(1, changed, _CLIENT), joins], tmp_path).incidents
+    assert incident.root_causes[0].cause == "subscription-change"
+    assert incident.root_causes[0].confidence <= 0.55
