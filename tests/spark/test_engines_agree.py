@@ -20,7 +20,7 @@ from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles as told
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.times.zones import ZoneRules
-from tests.conftest import SAMPLES, SHORT_LOG
+from tests.conftest import ROOT, SAMPLES, SHORT_LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +49,15 @@ def test_the_samples_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.
     alone = report_of(SAMPLES)
     monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
     assert report_of(SAMPLES, spark, split_bytes=50_000) == alone
+
+
+@pytest.mark.spark
+def test_an_incident_of_a_cluster_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    night = ROOT / "tests" / "incidents" / "nights" / "broker-stalls-3.9.1.tgz"
+    alone = report_of(night)
+    assert '"scope": "cluster"' in alone or '"scope":"cluster"' in alone
+    monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
+    assert report_of(night, spark, split_bytes=50_000) == alone
 
 
 @pytest.mark.spark

@@ -1,0 +1,105 @@
+"""Nights of whole clusters, recorded with lab/fleet.py: what one thing did to many groups is one incident."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.json_report import to_json
+from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.terminal import render
+
+NIGHTS = Path(__file__).parent / "nights"
+EVERY = sorted(file.name.removesuffix(".tgz") for file in NIGHTS.glob("*.tgz"))
+Unpacked = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
+    """The folder of a night: logs/ and truth.json."""
+    known: dict[str, Path] = {}
+
+    def unpack(night: str) -> Path:
+        if night not in known:
+            known[night] = tmp_path_factory.mktemp(night)
+            with tarfile.open(NIGHTS / f"{night}.tgz") as archive:
+                archive.extractall(known[night], filter="data")
+        return known[night]
+
+    return unpack
+
+
+def report_of(folder: Path) -> Report:
+    return analyze([str(folder / "logs")], AnalyzeOptions(engine="local"))
+
+
+def truth_of(folder: Path) -> dict[str, Any]:
+    truth: dict[str, Any] = json.loads((folder / "truth.json").read_text())
+    return truth
+
+
+def incidents_of(report: Report) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Group or "cluster", cause and culprits of everything that is no start-up."""
+    told = ((i, i.root_causes[0]) for i in report.incidents)
+    return sorted(
+        (incident.group or "cluster", cause.cause, tuple(culprit.name for culprit in cause.culprits))
+        for incident, cause in told
+        if cause.cause != "startup"
+    )
+
+
+def expected_of(truth: dict[str, Any]) -> list[tuple[str, str, tuple[str, ...]]]:
+    everybody = tuple(sorted(group for group in truth["groups"] if group != "batch"))
+    return sorted(
+        (
+            each.get("group", "cluster"),
+            each["cause"],
+            everybody if each["culprit"] == "all" else (each["culprit"],),
+        )
+        for each in truth["expected"]
+    )
+
+
+@pytest.mark.parametrize("night", EVERY)
+def test_a_night_is_one_incident_and_what_a_group_did_by_itself_stays_its_own(unpacked: Unpacked, night: str) -> None:
+    folder = unpacked(night)
+    assert incidents_of(report_of(folder)) == expected_of(truth_of(folder))
+
+
+@pytest.mark.parametrize("night", EVERY)
+def test_every_group_that_rebalanced_meanwhile_is_in_the_table_of_the_incident(unpacked: Unpacked, night: str) -> None:
+    report = report_of(unpacked(night))
+    (whole,) = (incident for incident in report.incidents if incident.scope == "cluster")
+    disturbed = {group.group: group for group in whole.groups}
+    for history in report.groups:
+        generations = {g.generation for g in history.generations if g.trigger == whole.root_causes[0].cause}
+        assert not generations or generations <= set(disturbed[history.group].generations)
+    assert all(group.evidence for group in whole.groups)
+    total = sum(group.impact.unread_partition_ms or 0 for group in whole.groups)
+    assert (whole.impact.unread_partition_ms or 0) == total
+
+
+def test_members_on_a_dead_host_are_known_by_their_names(unpacked: Unpacked) -> None:
+    (whole,) = (i for i in report_of(unpacked("host-lost-3.9.1")).incidents if i.scope == "cluster")
+    (host,) = whole.root_causes[0].culprits
+    assert {"payments-2", "billing-2", "ledger-2"} <= set(host.names)
+
+
+def test_every_output_shows_the_groups_of_a_clusters_incident(unpacked: Unpacked) -> None:
+    report = report_of(unpacked("host-lost-3.9.1"))
+    document = json.loads(to_json(report))
+    (whole,) = (incident for incident in document["incidents"] if incident["scope"] == "cluster")
+    assert whole["group"] is None
+    shown = (render(report), to_html(report))
+    for group in whole["groups"]:
+        assert all(group["group"] in text for text in shown)
+    assert "Groups" in shown[0]
+    assert "3 groups" in shown[1]
