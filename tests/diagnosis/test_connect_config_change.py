@@ -18,12 +18,13 @@ def worker_says(story: Story, time: str, message: str) -> None:
     story.line("worker-1/connect.log", time, f"[Worker clientId=connect-w1:8083, groupId=kc] {message}", logger=HERDER)
 
 
-def cluster(*created: str) -> Story:
+def cluster(*created: str, every_s: int = 60) -> Story:
     story = Story(group="kc")
     leader = member_id("connect-w1:8083")
     story.broker("00:59:59.980", story.words.introduced(leader))
     for number, name in enumerate(["", *created]):
-        minute = f"01:{number:02}:00"
+        at = ms("01:01:00.000") + 1_000 * every_s * (number - 1) if number else ms("01:00:00.000")
+        minute = clock(at).removesuffix(".000")
         if name:
             worker_says(story, f"{minute}.000", f"Connector {name} config updated")
         reason = f"Updating metadata for member {leader} during Stable; client reason: connect config changed"
@@ -41,9 +42,15 @@ def test_a_connector_whose_configuration_changes_rebalances_the_workers() -> Non
     assert story.blamed() == ["sink-a"]
 
 
-@pytest.mark.parametrize(("created", "severity"), [(["sink-a"], "info"), ([f"sink-{n}" for n in range(12)], "warning")])
-def test_one_change_is_planned_and_a_dozen_in_a_row_disturb(created: list[str], severity: str) -> None:
-    assert cluster(*created).the_incident().severity == severity
+@pytest.mark.parametrize("every_s", [60, 90])
+def test_changes_that_go_on_for_a_quarter_of_an_hour_are_no_plan(every_s: int) -> None:
+    assert cluster(*["sink-a"] * 15, every_s=every_s).the_incident().severity == "warning"
+
+
+@pytest.mark.parametrize("connectors", [1, 6, 12])
+def test_connectors_that_are_created_one_right_after_the_other_are_planned(connectors: int) -> None:
+    created = [f"sink-{n}" for n in range(connectors)]
+    assert cluster(*created, every_s=2).the_incident().severity == "info"
 
 
 def test_a_worker_that_starts_changes_no_configuration() -> None:
