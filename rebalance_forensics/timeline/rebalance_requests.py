@@ -47,15 +47,22 @@ _COORDINATOR: dict[str, RequestWhy] = {
     "downgrade": "downgrade",
     "other": "other",
 }
-# As the Java client, franz-go (twice) and Sarama word it.
-_MORE_PARTITIONS = (
-    "cached metadata has changed",
-    "topics have new partitions",
-    "partitions on topics another member is consuming have changed",
-    "partitions were added to a subscribed topic",
+# KIP-800 reasons, the first that matches: in the words of the Java client, of franz-go and of Sarama.
+_WHY_IN_REASON: tuple[tuple[str, RequestWhy], ...] = (
+    ("cached metadata has changed", "metadata-changed"),
+    ("topics have new partitions", "metadata-changed"),
+    ("partitions on topics another member is consuming have changed", "metadata-changed"),
+    ("partitions were added to a subscribed topic", "metadata-changed"),
+    ("subscription has changed", "subscription-changed"),
+    # A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator).
+    ("does not match the current subscription", "subscription-changed"),
+    ("need to revoke partitions", "revoke-partitions"),
+    ("after revoking what we lost", "revoke-partitions"),
+    ("followup rebalance", "followup"),
+    ("probing rebalance", "followup"),
+    ("shutdown requested", "shutdown-requested"),
+    ("enforced", "enforced"),
 )
-# A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator).
-_ANOTHER_SUBSCRIPTION = ("subscription has changed", "does not match the current subscription")
 
 
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
@@ -94,19 +101,7 @@ def _answered(found: list[Request], participants: Participants, event: Rebalance
 def why_in(client_reason: str | None) -> RequestWhy | None:
     """The kind of request in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
     text = (client_reason or "").lower()
-    if any(words in text for words in _MORE_PARTITIONS):
-        return "metadata-changed"
-    if any(words in text for words in _ANOTHER_SUBSCRIPTION):
-        return "subscription-changed"
-    if "need to revoke partitions" in text or "after revoking what we lost" in text:
-        return "revoke-partitions"
-    if "followup rebalance" in text or "probing rebalance" in text:
-        return "followup"
-    if "shutdown requested" in text:
-        return "shutdown-requested"
-    if "enforced" in text:
-        return "enforced"
-    return None
+    return next((why for words, why in _WHY_IN_REASON if words in text), None)
 
 
 REJOINS = ("member-rejoined", "leader-rejoined")
@@ -271,17 +266,17 @@ def _kind(
 
 
 def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
-    text = reason.lower()
-    if "need to revoke partitions" in text:
-        return "cooperative"
-    if "followup rebalance" in text:
-        number = text.rsplit(" ", 1)[-1].rstrip(".")
-        return _immediate(before) if number in ("0", "1970") else "probing"
-    if "probing rebalance" in text:
-        # 3.2 gives this reason for every follow-up, an immediate one as well.
-        return _last_scheduled(before) or "probing"
-    if "shutdown requested" in text:
-        return "shutdown"
+    match why_in(reason):
+        case "revoke-partitions":
+            return "cooperative"
+        case "shutdown-requested":
+            return "shutdown"
+        case "followup" if "followup rebalance" in reason.lower():
+            number = reason.rsplit(" ", 1)[-1].rstrip(".")
+            return _immediate(before) if number in ("0", "1970") else "probing"
+        case "followup":
+            # 3.2 gives a probing rebalance as the reason for every follow-up, an immediate one as well.
+            return _last_scheduled(before) or "probing"
     return None
 
 

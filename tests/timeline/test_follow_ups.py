@@ -59,3 +59,12 @@ def test_what_a_member_asks_for_once_it_is_in_a_generation_makes_the_next_one_th
     story.client("c-1", "01:10:00.140", f"Request joining group due to: {why}")
     story.rebalanced("01:10:00.141", "", ["c-1", "c-2"])
     assert [g.followup for g in story.history().generations] == [None, None, "cooperative"]
+
+
+def test_a_go_member_that_rejoins_after_a_revocation_hands_its_partitions_over() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    why = "client reason: after revoking what we lost from a rebalance"
+    reason = f"Updating metadata for member {story.id_of('c-1')} during Stable; {why}"
+    story.rebalanced("01:10:03.000", reason, ["c-1", "c-2", "c-3"])
+    assert [g.followup for g in story.history().generations] == [None, None, "cooperative"]

@@ -61,6 +61,13 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 
 FIRST_GENERATION = 1
 """A new group is in generation 0 (ClassicGroup); an empty group that is still known keeps its number."""
+# KIP-800 reasons of a LeaveGroup; franz-go closes "per normal operation".
+_WHY_IN_REASON: tuple[tuple[str, DepartureWhy], ...] = (
+    ("poll timeout", "poll-timeout"),
+    ("unsubscribed", "unsubscribed"),
+    ("being closed", "closed"),
+    ("per normal operation", "closed"),
+)
 # An eviction that names nobody stands among the last departures: the members that missed the rebalance follow it.
 _RECENT = 10
 
@@ -464,15 +471,8 @@ def _was_in_again(last: Departure | None, event: Event) -> bool:
 def departure_why(reason: str | None, why: str | None) -> DepartureWhy:
     """The kind of departure that a leave reason gives; `left` for none."""
     text = (reason or "").lower()
-    if why == "poll-timeout" or "poll timeout" in text:
-        return "poll-timeout"
-    if why == "unsubscribed" or "unsubscribed" in text:
-        return "unsubscribed"
-    if why == "closed" or "being closed" in text or "per normal operation" in text:
-        return "closed"
-    if why == "removed-by-admin":
-        return "removed-by-admin"
-    return "left"
+    shown = (kind for words, kind in _WHY_IN_REASON if why == kind or words in text)
+    return next(shown, "removed-by-admin" if why == "removed-by-admin" else "left")
 
 
 def predates_leave(left: Departure | None, asked: Event | None, answer: Event) -> bool:
