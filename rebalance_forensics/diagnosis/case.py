@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Draft, merged
+from rebalance_forensics.diagnosis.engine.impact import Extent, members_shared_out, shared_out, silences
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
-from rebalance_forensics.diagnosis.engine.remainder import left_over
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared
-from rebalance_forensics.diagnosis.engine.unread_shares import Extent, members_shared_out, shared_out
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.patterns.group_patterns import tips
+from rebalance_forensics.diagnosis.unexplained.remainder import left_over
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
@@ -30,12 +30,13 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
+from rebalance_forensics.timeline.ownership.losses import explain_silences
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 
+# Losses of a group that are kept to be set beside those of other groups.
 MOST_LOSSES = 200
-"""Losses of a group that are kept to be set beside those of other groups."""
 
 
 class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
@@ -69,6 +70,7 @@ def investigate(
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
     merge_repeats(outcome, quiet_ms(timeline))
+    explain_silences(timeline, silences(outcome))
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):

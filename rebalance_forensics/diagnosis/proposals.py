@@ -11,9 +11,13 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Answer, Row
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+
+# Lines that count the members of a generation, the shortest first.
+_LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 
 
 def about_absences(
@@ -71,6 +75,7 @@ def about_heartbeat_loss(
     own: Sequence[Event] = (),
     circumstances: Sequence[Event] = (),
     implies: Sequence[Fact] = (),
+    clues: Mapping[Row, Answer] | None = None,
     advice: tuple[Advice, ...] = (),
     as_instance: bool = False,
 ) -> Hypothesis:
@@ -83,8 +88,22 @@ def about_heartbeat_loss(
         because=(*absence.departure_lines, *own),
         circumstances=circumstances,
         implies=implies,
+        clues=clues,
         culprits=culprits_of(timeline, [absence.participant], as_instance=as_instance),
         onset=silent_since(timeline, absence, own),
         struck_at=absence.at,
         advice=advice,
     )
+
+
+def surrounding_generations(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
+    """The logged generation before these times, and those that followed."""
+    for kind in _LISTING:
+        listed = timeline.of(kind)
+        if not listed:
+            continue
+        ungrouped = [listed.last(times[0] - 1), *[listed.first(at + 1) for at in (times[-1], *times[:-1])]]
+        generations = tuple([event for event in ungrouped if event is not None])
+        if generations:
+            return generations
+    return ()

@@ -20,8 +20,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
+# Nobody fetches more logs than this to explain one rebalance.
 MOST_NEEDED = 5
-"""Nobody fetches more logs than this to explain one rebalance."""
 
 
 class Place(Struct, frozen=True, gc=False):

@@ -62,8 +62,8 @@ class Unobservable(Struct, frozen=True, gc=False):
 Answer = Present | Absent | Unobservable
 _ID = attrgetter("id")
 
+# Log-odds to base 2, in coarse steps: nothing is learned from samples.
 DECISIVE, STRONG, WEAK = 4, 2, 1
-"""Log-odds to base 2, in coarse steps: nothing is learned from samples."""
 
 
 class Subject(Struct, frozen=True, kw_only=True, gc=False):

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rebalance_forensics.diagnosis.patterns.group_patterns import tips
-from rebalance_forensics.diagnosis.patterns.participation import leadership, participants
-from rebalance_forensics.diagnosis.patterns.rebalance_bursts import close_together
+from rebalance_forensics.diagnosis.patterns.group_patterns import close_together, leadership, participants, tips
 from rebalance_forensics.diagnosis.patterns.rebalance_intervals import spacings
 from tests.diagnosis.logs import Logs, at
 

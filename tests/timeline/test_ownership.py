@@ -117,6 +117,18 @@ def test_when_a_removed_member_heard_of_it_is_uncertain_where_it_does_not_say_so
     assert {(s.started_at, s.certain) for s in gaps} == {(ms("01:10:00.000"), False)}
 
 
+def test_a_partition_is_unread_for_the_reason_that_the_verdict_gives() -> None:
+    """The coordinator evicts a member without a log, which joins again: to a second judge any reason would do."""
+    story = evicted()
+    story.rebalanced("01:10:20.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    story.goes_on("01:12:00.000")
+    story.events = [e for e in story.events if e.speaker.role == "broker" or e.speaker.client_id != "c-3"]
+    case = story.case()
+    (cause,) = {i.root_causes[0].cause for i in case.incidents for c in i.root_causes[0].culprits if c.name == "c-3"}
+    reason = {"process-pause": "frozen", "process-crash": "dead"}[cause]
+    assert {span.why for span in case.history.unread if span.client_id == "c-3"} == {reason}
+
+
 def test_brokers_alone_do_not_tell_who_owned_what() -> None:
     assert evicted(seen="brokers").history().unread == ()
 

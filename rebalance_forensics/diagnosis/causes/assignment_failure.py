@@ -15,7 +15,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.episodes.topics.unready_topics import (
+from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     UnreadyTopics,
     never_ready_topics,
     rebalances_without_topics,

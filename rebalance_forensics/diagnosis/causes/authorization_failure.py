@@ -8,7 +8,7 @@ the advice names the ACL or the credentials.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED,
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often, occurrences, span, times
 from rebalance_forensics.events.base import Event
@@ -48,15 +48,14 @@ LEFT_WHEN_DENIED = clue(
     "left-when-denied", STRONG, "all members left right after a broker denied somebody READ on a topic"
 )
 LEFT_AGAIN = clue("left-again", STRONG, "members came back and left right after another such denial")
+# So many lines of an authorizer show it; the others say the same.
 MOST_DENIALS = 8
-"""So many lines of an authorizer show it; the others say the same."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Denials by client, failed logins, and, where only brokers' logs have them, denials by principal."""
-    for participant, events in sorted(denied(timeline).items(), key=lambda item: item[0].name):
-        yield about_denial(timeline, participant, events)
-    yield from about_failed_logins(timeline)
+    yield from (about_denial(timeline, *refused) for refused in _by_name(denied(timeline)))
+    yield from (about_failed_login(timeline, *refused) for refused in _by_name(failed_logins(timeline)))
     yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
     yield from (about_denied_topics(timeline, denials) for denials in denied_topics(timeline))
 
@@ -85,25 +84,6 @@ CAUSE = Cause(
 )
 
 
-def about_failed_logins(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each client that could not log in."""
-    for participant, events in sorted(failed_logins(timeline).items(), key=lambda item: item[0].name):
-        first, last = time_of(events[0]), time_of(events[-1])
-        culprits, words = culprits_of(timeline, [participant]), logged_answer(events)
-        moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
-        yield Hypothesis(
-            because=events,
-            culprits=culprits,
-            clues={NOT_AUTHENTICATED: Present(distinct_events(events))},
-            participants=(participant,),
-            severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
-            implies=with_rebalances(timeline, moves),
-            struck_at=first,
-            narrative=f"{culprits[0].name} could not log in to the brokers{f': {words}' if words else ''}.",
-            advice=renew_credentials(events),
-        )
-
-
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Lines of failed authentication by client."""
     found: dict[Participant, list[Event]] = defaultdict(list)
@@ -120,30 +100,55 @@ def _is_failed_login(event: Event) -> bool:
     return isinstance(event, ExceptionLogged) and (event.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS
 
 
-def logged_answer(events: list[Event]) -> str | None:
+def logged_answer(events: Sequence[Event]) -> str | None:
     """The brokers' answer, as the client logs it."""
     answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
     thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
     return next((answer.partition("\n")[0].rstrip(". ") for answer in (*answers, *thrown) if answer), None)
 
 
+def _by_name(lines: Mapping[Participant, list[Event]]) -> list[tuple[Participant, list[Event]]]:
+    return sorted(lines.items(), key=lambda item: item[0].name)
+
+
 def about_denial(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
     """A client was denied the group or its topics."""
-    first, last = events[0].at or 0, events[-1].at or 0
-    culprits = culprits_of(timeline, [participant])
     denial, words = denial_in(events), denial_text(events[0]).rstrip(". ")
     number, what = occurrences(denial.of_group) + occurrences(denial.of_others), _denied(timeline, denial)
+    effect = f"is not authorized{f' to access {what}' if what else f': {words}'}"
+    advice = grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}")
+    return _about_client(timeline, participant, events, DENIED, effect, advice)
+
+
+def about_failed_login(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
+    """A client could not log in."""
+    words = logged_answer(events)
+    effect = f"could not log in to the brokers{f': {words}' if words else ''}"
+    return _about_client(timeline, participant, events, NOT_AUTHENTICATED, effect, renew_credentials(events))
+
+
+def _about_client(
+    timeline: Timeline,
+    participant: Participant,
+    events: Sequence[Event],
+    shown: Row,
+    effect: str,
+    advice: tuple[Advice, ...],
+) -> Hypothesis:
+    """The brokers refused a client: critical if it was not readmitted."""
+    first, last = time_of(events[0]), time_of(events[-1])
+    culprits = culprits_of(timeline, [participant])
     moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
     return Hypothesis(
         because=events,
         culprits=culprits,
-        clues={DENIED: Present(distinct_events(events))},
+        clues={shown: Present(distinct_events(events))},
         participants=(participant,),
         severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
         implies=with_rebalances(timeline, moves),
         struck_at=first,
-        narrative=f"{culprits[0].name} is not authorized{f' to access {what}' if what else f': {words}'}.",
-        advice=grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}"),
+        narrative=f"{culprits[0].name} {effect}.",
+        advice=advice,
     )
 
 

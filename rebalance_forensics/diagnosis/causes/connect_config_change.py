@@ -52,8 +52,8 @@ WORK_HANDED_OVER = clue(
 STORM = 10
 F = TypeVar("F", Rebalance, Request)
 Found = TypeVar("Found", "ConnectorChanges", "WorkerRejoins")
+# Evidence of a change: a worker's line, or a rejoin.
 CHANGING = (ConnectorConfigChanged, Request)
-"""Evidence of a change: a worker's line, or a rejoin."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

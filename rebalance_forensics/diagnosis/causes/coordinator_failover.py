@@ -101,12 +101,12 @@ CAUSE = Cause(
 )
 
 
+# For a broker that stood still and ran on.
 STOOD_STILL_ADVICE = Advice(
     action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
     "slept, a full garbage collection, a blocked disk.",
     why="Every group that it coordinates waits meanwhile.",
 )
-"""For a broker that stood still and ran on."""
 
 
 def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:

@@ -74,8 +74,8 @@ _OTHER_CLIENTS_REASONS = (
     "group instance id has been fenced", "partitions were added to a subscribed topic",
     "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
 )  # fmt: skip
+# Evidence of such a rejoin.
 REJOINING = (Request, JoinSucceeded)
-"""Evidence of such a rejoin."""
 
 
 def shown_by(rejoin: EnforcedRejoin) -> dict[Row, Answer]:

@@ -19,8 +19,8 @@ from rebalance_forensics.diagnosis.wording.durations import how_often
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
+# The default of group.max.size (GroupCoordinatorConfig).
 UNLIMITED = 2**31 - 1
-"""The default of group.max.size (GroupCoordinatorConfig)."""
 FULL = Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
 
 

@@ -30,6 +30,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
+# ConsumerPartitionAssignor.name() of each, which JoinGroup carries.
 OF_KAFKA = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
@@ -37,7 +38,6 @@ OF_KAFKA = {
     "CooperativeStickyAssignor": "cooperative-sticky",
     "StreamsPartitionAssignor": "stream",
 }
-"""ConsumerPartitionAssignor.name() of each, which JoinGroup carries."""
 ASSIGNORS = "partition.assignment.strategy"
 NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
 MIGRATION_REFUSED = clue(
@@ -47,8 +47,8 @@ MIGRATION_REFUSED = clue(
 )
 # Comes with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
 _NOT_OF_THIS_TYPE = "is not a consumer group"
+# Lines that may show a member of the other protocol.
 MIXING = (ConversionRefused, GroupHeartbeatFailed)
-"""Lines that may show a member of the other protocol."""
 _MIGRATION_OFF = "group migration is disabled"
 
 

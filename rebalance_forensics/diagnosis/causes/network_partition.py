@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
-from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
+from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
+from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
 from rebalance_forensics.diagnosis.wording.silences import (
     away_ms,
@@ -58,7 +58,7 @@ CAUSE = Cause(
         speaks_for(returns.came_back, 0, absent=STRONG),
         speaks_against(returns.not_back_yet, WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
-        speaks_against(threads.other_threads_stayed, DECISIVE),
+        speaks_against(other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     prior=-WEAK,

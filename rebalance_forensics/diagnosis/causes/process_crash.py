@@ -22,7 +22,8 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_against,
     speaks_for,
 )
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.timeouts import least_session, session_setting
 from rebalance_forensics.events.process import ProcessDied
@@ -73,7 +74,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.closes_without_a_line, WEAK),
         speaks_against(heartbeats.log_just_ends, STRONG + WEAK),
         speaks_against(heartbeats.log_breaks_off, STRONG + WEAK),
-        speaks_against(threads.other_threads_stayed, DECISIVE),
+        speaks_against(other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),
         speaks_against(returns.return_left_out, WEAK),

@@ -10,7 +10,12 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeat_loops, heartbeats, returns, threads
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.signs.heartbeats import (
+    heartbeats_between_records,
+    heartbeats_in_the_loop,
+    other_threads_stayed,
+)
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.silences import (
     away_ms,
@@ -61,9 +66,9 @@ CAUSE = Cause(
         speaks_against(heartbeats.expelled_with_others, STRONG),
         speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
-        speaks_against(heartbeat_loops.heartbeats_in_the_loop, WEAK),
-        speaks_against(heartbeat_loops.heartbeats_between_records, WEAK),
-        speaks_against(threads.other_threads_stayed, DECISIVE),
+        speaks_against(heartbeats_in_the_loop, WEAK),
+        speaks_against(heartbeats_between_records, WEAK),
+        speaks_against(other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     implies=("rebalance-straggler", "startup"),

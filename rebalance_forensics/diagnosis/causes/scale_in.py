@@ -7,7 +7,6 @@ from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
-from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
@@ -19,7 +18,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import removed_by_application
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.proposals import about_absences
+from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns

@@ -9,11 +9,10 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.circumstances import surrounding_generations
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
-from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
-from rebalance_forensics.diagnosis.episodes.members.restarts import restarts, successors
+from rebalance_forensics.diagnosis.episodes.members.restarts import replacements, restarts, successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.participants import member
@@ -101,7 +100,7 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
     )
 
 
-def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
+def about_growth(timeline: Timeline, growth: CountedGrowth) -> Hypothesis:
     """Growth of a group whose new members no line names."""
     shown = COUNTED if growth.since_the_first else PICKED_COUNTS
     return Hypothesis(
@@ -116,7 +115,7 @@ def about_growth(timeline: Timeline, growth: Growth) -> Hypothesis:
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     """Lines that show that the newcomers are new; in an excerpt only a process start does."""
-    if _nobody_else_is_told_of(timeline, arrivals):
+    if _nobody_else_is_known(timeline, arrivals):
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
@@ -177,7 +176,7 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     return not formed and timeline.coverage.end < at + patience_ms(timeline)
 
 
-def _nobody_else_is_told_of(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     came = {a.participant for a in arrivals}
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
@@ -198,7 +197,7 @@ def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collec
     return timeline.participants.of_speaker(led) in came
 
 
-class Growth(Struct, frozen=True, kw_only=True):
+class CountedGrowth(Struct, frozen=True, kw_only=True):
     """A group that grew from `before` to `after` members, and the rebalances of the growth."""
 
     before: int
@@ -209,12 +208,12 @@ class Growth(Struct, frozen=True, kw_only=True):
     rebalances: tuple[Rebalance, ...]
 
 
-def counted_growths(timeline: Timeline) -> list[Growth]:
+def counted_growths(timeline: Timeline) -> list[CountedGrowth]:
     """Growth by steps of a scaling, in excerpts only: a whole log names each member that joins."""
     return timeline.cached(_counted_growths) if timeline.coverage.is_excerpt else []
 
 
-def _counted_growths(timeline: Timeline) -> list[Growth]:
+def _counted_growths(timeline: Timeline) -> list[CountedGrowth]:
     counts = [count for count in timeline.membership.counts if count.members]
     steps: list[tuple[Count, Count]] = []
     most = 0
@@ -236,10 +235,10 @@ def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
     return not any(facts.any_between(begin + 1, end + ROUND_TRIP_MS) for facts in moves)
 
 
-def _growth(timeline: Timeline, steps: list[tuple[Count, Count]], since: int | None) -> Growth:
+def _growth(timeline: Timeline, steps: list[tuple[Count, Count]], since: int | None) -> CountedGrowth:
     reached = {after.line.generation: after.at for _, after in steps}
     (before, _), (_, after) = steps[0], steps[-1]
-    return Growth(
+    return CountedGrowth(
         before=before.members,
         after=after.members,
         since_the_first=since == 1,

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import AssignedTopics, assigned_topics
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import AssignedTopics, assigned_topics
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of

@@ -43,7 +43,12 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_against,
     speaks_for,
 )
-from rebalance_forensics.diagnosis.signs import departures, heartbeat_loops, heartbeats, threads
+from rebalance_forensics.diagnosis.signs import departures, heartbeats
+from rebalance_forensics.diagnosis.signs.heartbeats import (
+    heartbeats_between_records,
+    heartbeats_in_the_loop,
+    other_threads_stayed,
+)
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
@@ -57,8 +62,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import POLL, is_implausible, number_of, shown_poll_ms
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
+# Poll timeouts soon after one another beyond which a group does little else.
 MANY = 3
-"""Poll timeouts soon after one another beyond which a group does little else."""
 SAME_PROCESS = clue(
     "left-and-rejoined-by-itself", STRONG + WEAK, "it left and rejoined on its own, as the same process"
 )
@@ -141,9 +146,9 @@ CAUSE = Cause(
     prior=-WEAK,
     signs=(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
-        speaks_for(heartbeat_loops.heartbeats_in_the_loop, STRONG + WEAK),
-        speaks_for(heartbeat_loops.heartbeats_between_records, WEAK),
-        speaks_for(threads.other_threads_stayed, DECISIVE),
+        speaks_for(heartbeats_in_the_loop, STRONG + WEAK),
+        speaks_for(heartbeats_between_records, WEAK),
+        speaks_for(other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),

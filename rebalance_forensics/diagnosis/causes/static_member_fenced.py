@@ -41,8 +41,8 @@ HOLDER_UNHEARD = clue(
 )
 # FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on.
 _STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
+# Fences after which two processes are surely taking the place from each other in turns.
 MANY_FENCES = 6
-"""Fences after which two processes are surely taking the place from each other in turns."""
 _REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
 FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
 # A fenced member logs these beside the fencing line; alone where its log holds no other.

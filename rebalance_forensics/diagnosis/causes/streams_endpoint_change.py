@@ -31,8 +31,8 @@ ASKED_ON_RETURN = clue(
     STRONG,
     "a static member came back without a rebalance and asked for one at once, as with a new host endpoint",
 )
+# Evidence of a new endpoint.
 ASKING = (FollowUpScheduled, Request)
-"""Evidence of a new endpoint."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

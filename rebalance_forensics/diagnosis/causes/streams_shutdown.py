@@ -44,8 +44,8 @@ SOURCE_TOPICS_NAMED = clue(
 TOPICS_MISSED_AT_THE_END = clue(
     "source-topics-missing", DECISIVE, "source topics were reported missing just before the instances went into ERROR"
 )
+# Evidence of an application that stops as a whole.
 ENDING = (ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing)
-"""Evidence of an application that stops as a whole."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, growths
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     logs_of_topic_changes,
     rejoins_without_reason,
@@ -58,8 +58,8 @@ HOW: Mapping[str, Row] = {
     "subscribed-again": SUBSCRIBED_AGAIN,
     "taken-up": TAKEN_UP,
 }
+# Evidence of a changed subscription.
 SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
-"""Evidence of a changed subscription."""
 
 
 def shown_by(change: SubscriptionChange) -> dict[Row, Answer]:
@@ -158,7 +158,7 @@ def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
             shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if maybe_pattern else "logged"
             yield SubscriptionChange(request.participant, shown, request.events, (request,))
     yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
-    for growth in growths(timeline):
+    for growth in new_partitions(timeline):
         if growth.taken_up_by is not None:
             lines, topics = tuple(growth.lines), tuple(growth.topics)
             yield SubscriptionChange(growth.taken_up_by, "taken-up", lines, (growth.rebalance,), topics)

@@ -18,10 +18,19 @@ from rebalance_forensics.diagnosis.episodes.members.absences import (
     touched,
 )
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import assigned_topics
-from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import changed_topics, knows_no_partition_yet
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, Growth, growths
+from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
+    REFUSING,
+    WAITING,
+    UnreadyTopics,
+    VanishedTopics,
+    deleted_source_topics,
+    vanished_topics,
+)
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, NewPartitions, new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    assigned_topics,
+    changed_topics,
+    knows_no_partition_yet,
     of_the_group,
     read_by_the_group,
     rejoins_without_reason,
@@ -29,8 +38,6 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     topics_changed_before,
     topics_under_pattern,
 )
-from rebalance_forensics.diagnosis.episodes.topics.unready_topics import WAITING, UnreadyTopics, deleted_source_topics
-from rebalance_forensics.diagnosis.episodes.topics.vanished_topics import REFUSING, VanishedTopics, vanished_topics
 from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
@@ -62,6 +69,7 @@ NOT_SHOWN = clue("no-change-shown", -WEAK, "these logs show no change of a topic
 EPOCH_FOLLOWED = clue("epoch-followed", DECISIVE, "the group epoch rose at the first heartbeat after a topic changed")
 DELETION_LOGGED = clue("deletion-logged", DECISIVE + WEAK, "a topic that members read was deleted or is missing")
 COMMITS_REFUSED = clue("commits-refused", STRONG, "commits were refused again and again: the topic does not exist")
+# The sign for each way in which a change of topics shows.
 HOW: Mapping[Shown, Row] = {
     "change-logged": CHANGE_LOGGED,
     "all-new": ALL_NEW,
@@ -72,16 +80,15 @@ HOW: Mapping[Shown, Row] = {
     "not-shown": NOT_SHOWN,
     "epoch-followed": EPOCH_FOLLOWED,
 }
-"""The sign for each way in which a change of topics shows."""
+# Rebalances for changed topics within minutes of each other that are no single plan any more.
 STORM = 3
-"""Rebalances for changed topics within minutes of each other that are no single plan any more."""
+# Evidence of changed topics or partitions.
 CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
-"""Evidence of changed topics or partitions."""
+# How a change shows, from a line that names it to no line at all.
 Shown = Literal[
     "change-logged", "all-new", "seem-new", "read-topic-changed", "topic-changed", "changed-nearby", "not-shown",
     "epoch-followed",
 ]  # fmt: skip
-"""How a change shows, from a line that names it to no line at all."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -320,7 +327,7 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
         yield _noticed(timeline, [request], "not-shown", [])
 
 
-def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> Shown:
+def _shown_by(timeline: Timeline, topics: list[Event], grown: list[NewPartitions]) -> Shown:
     # Streams members rejoin for reasons of their own, which no broker logs.
     if timeline.kind == "streams":
         return "changed-nearby"
@@ -333,14 +340,14 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[Growth]) -> S
     return "changed-nearby" if subscribed and not read else "topic-changed"
 
 
-def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[Growth]:
+def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[NewPartitions]:
     grown = timeline.cached(_growths_by_rebalance)
     return [g for r in touched(timeline, group) for g in grown.get(r.id, ())]
 
 
-def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[Growth]]:
-    found: dict[str, list[Growth]] = defaultdict(list)
-    for growth in growths(timeline):
+def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[NewPartitions]]:
+    found: dict[str, list[NewPartitions]] = defaultdict(list)
+    for growth in new_partitions(timeline):
         found[growth.rebalance.id].append(growth)
     return found
 
@@ -348,7 +355,7 @@ def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[Growth]]:
 def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]:
     """New partitions after a rebalance without a logged reason."""
     known = {r.id for r in touched(timeline, requests)}
-    silent = [g for g in growths(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
+    silent = [g for g in new_partitions(timeline) if g.rebalance.id not in known and g.taken_up_by is None]
     for run in runs(silent, lambda g: g.rebalance.started_at, ONE_SCALING_MS):
         yield TopicChange(
             facts=tuple(g.rebalance for g in run),
@@ -367,7 +374,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
     # Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it.
     if timeline.kind != "consumer" or any(a.has_log for a in timeline.membership.members):
         return
-    grown = {g.rebalance.id for g in growths(timeline)}
+    grown = {g.rebalance.id for g in new_partitions(timeline)}
     for before, rebalance in pairwise(timeline.rebalances):
         opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
         if rebalance.id in grown or not opened or any(e.trigger is not None for e in opened):

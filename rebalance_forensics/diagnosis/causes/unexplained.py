@@ -1,11 +1,11 @@
-"""A rebalance whose cause the logs do not show; engine/remainder.py makes it of what no other cause explains."""
+"""A rebalance whose cause the logs do not show; unexplained/remainder.py makes it of what no other cause explains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
+from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
 from rebalance_forensics.diagnosis.seen import coordinator, coordinator_place, just_before, logged, own_place, seen
 from rebalance_forensics.diagnosis.sign import STRONG, Answer, Need, Subject, Unobservable, sign, speaks_against
 from rebalance_forensics.events.coordinator import CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded
@@ -44,8 +44,8 @@ COORDINATOR_MOVED = logged(
     present="the coordinator of the group moved at that time",
     absent="the coordinator did not move at that time",
 )
+# Given by a hypothesis whose search found the line by which a worker forced the rebalance.
 REJOINED = speaks_against(rejoin_requested, STRONG)
-"""Given by a hypothesis whose search found the line by which a worker forced the rebalance."""
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:

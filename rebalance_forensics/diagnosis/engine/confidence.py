@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+# The lines say it in so many words.
 CERTAIN = 0.97
-"""The lines say it in so many words."""
+# The lines of both sides fit this cause and no other.
 LIKELY = 0.9
-"""The lines of both sides fit this cause and no other."""
+# It fits best; a neighbour cannot be excluded without another log.
 PROBABLE = 0.75
-"""It fits best; a neighbour cannot be excluded without another log."""
+# It fits, and so does a neighbour, a little less well.
 UNSURE = 0.55
-"""It fits, and so does a neighbour, a little less well."""
+# Several causes would look the same in these logs, so each is less likely than not.
 GUESS = 0.4
-"""Several causes would look the same in these logs, so each is less likely than not."""
 
 # Share of the odds -> how often such findings are right: benchmarks/CALIBRATION.md is measured on logs cut down as
 # people cut them. A hypothesis at odds 4 against nothing but chance has 16 of 17 parts.

@@ -10,9 +10,9 @@ from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK
 from rebalance_forensics.timeline.facts import Fact, Rebalance
 
+# Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a restart,
+# and yet a slow loop is no restart.
 Brings = Mapping[str, frozenset[str]]
-"""Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a
-restart, and yet a slow loop is no restart."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

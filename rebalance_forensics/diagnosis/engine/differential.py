@@ -19,8 +19,8 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 
+# A storm repeats itself: what contradicts a cause in its first cases contradicts it in all.
 MOST_ASKED = 20
-"""A storm repeats itself: what contradicts a cause in its first cases contradicts it in all."""
 MOST_LINES = 5
 _KINDS: Mapping[type[Answer], SignAnswer] = {Present: "present", Absent: "absent", Unobservable: "unobservable"}
 

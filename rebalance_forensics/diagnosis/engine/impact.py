@@ -6,19 +6,38 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
+from typing import TypeVar
 
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.engine.confidence import GUESS
+from rebalance_forensics.diagnosis.engine.contest import Outcome
+from rebalance_forensics.diagnosis.engine.differential import rivals_of
+from rebalance_forensics.diagnosis.engine.drafts import Draft
+from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, member_time_of
 from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
+# What each cause says of a member that fell silent. Members that a coordinator's move cost their session were running.
+_SILENCES: Mapping[str, WhyUnread] = {
+    **dict.fromkeys(("process-crash", "static-member-expired", "thread-replacement"), "dead"),
+    **dict.fromkeys(("scale-in", "shutdown", "member-left", "rolling-restart", "streams-shutdown"), "stopped"),
+    **dict.fromkeys(("slow-processing", "rebalance-straggler", "assignment-failure"), "stuck"),
+    **dict.fromkeys(("network-partition", "coordinator-failover"), "cut-off"),
+    **dict.fromkeys(("static-member-fenced", "member-removed"), "fenced"),
+    "process-pause": "frozen",
+}
+_MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
+S = TypeVar("S", UnreadSpan, MemberSpan)
 
 
 def member_impact_of(
@@ -227,3 +246,79 @@ def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) 
     begin, end = min(span.started_at for span in by_rebalance), max(_end_of(span, owners) for span in by_rebalance)
     longest = max(_end_of(span, owners) - span.started_at for span in by_rebalance)
     return min(owners.stopped_ms(begin, end) or 0, longest)
+
+
+def silences(outcome: Outcome) -> Mapping[str, WhyUnread]:
+    """Why members fell silent, by the fact that the verdict explains."""
+    reasons: dict[Weighed, WhyUnread | None] = {}
+    for verdict in outcome.explains.values():
+        if verdict not in reasons:
+            why = _SILENCES.get(verdict.cause)
+            # Members that are only guessed to have been shut down may as well have been cut off.
+            guessed = why == "stopped" and rivals_of([verdict], outcome)[0] <= GUESS
+            reasons[verdict] = None if guessed else why
+    return {fact: why for fact, verdict in outcome.explains.items() if (why := reasons[verdict]) is not None}
+
+
+class Extent(Struct, frozen=True, eq=False):
+    """From its first evidence to its last known effect: one incident."""
+
+    draft: Draft
+    started_at: int
+    ended_at: int
+
+    @property
+    def is_fault(self) -> bool:
+        """True if any finding is above info."""
+        return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)
+
+
+def shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[UnreadSpan]]:
+    """The unread spans of each incident."""
+    owners = ownership_of(timeline)
+    return _shared_out(owners.spans, owners.until, extents)
+
+
+def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[MemberSpan]]:
+    """Spans without a reader by member, as coordinators' logs show them, assigned to incidents."""
+    member_time = member_time_of(timeline)
+    return _shared_out(member_time.spans, member_time.until, extents)
+
+
+def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
+    known = IntervalIndex(extents, attrgetter("started_at"), lambda extent: extent.ended_at + ROUND_TRIP_MS)
+    found: dict[Draft, list[S]] = defaultdict(list)
+    for span in spans:
+        until = span.ended_at if span.ended_at is not None else end
+        extent = _of(span, until, known)
+        if extent is not None:
+            found[extent.draft].append(span)
+    return found
+
+
+def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent]) -> Extent | None:
+    """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
+    begin = span.from_earliest if span.from_earliest is not None else span.started_at
+    # Whoever waits for a rebalance waits for what holds it up, which may begin later.
+    waits = span.why == "revoked" and span.ended_at is not None
+    noticed = until if waits or _is_missed(span) or span.why == "assignment-failed" else span.started_at
+    near = known.touching(min(begin, span.started_at), noticed)
+    if near:
+        return max(near, key=lambda extent: (_blamed(extent, span), extent.is_fault, _overlap(extent, span, until)))
+    return next(iter(known.touching(span.started_at, until)), None)
+
+
+def _blamed(extent: Extent, span: UnreadSpan | MemberSpan) -> bool:
+    """True if the incident blames the member that could no longer read."""
+    return _is_missed(span) and span.client_id in extent.draft.names
+
+
+def _is_missed(span: UnreadSpan | MemberSpan) -> bool:
+    """True where the group missed a member only after it had stopped reading: nobody knows when that began."""
+    # A Streams instance and a static member that close send no LeaveGroup.
+    return span.why in _MEMBER_GONE or (span.why == "stopped" and span.from_earliest is not None)
+
+
+def _overlap(extent: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
+    """How long the two lasted together; of two alike the earlier."""
+    return min(extent.ended_at + ROUND_TRIP_MS, until) - max(extent.started_at, span.started_at), -extent.started_at

@@ -145,10 +145,10 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     return tuple(found[name] for name in sorted(found))
 
 
+# An incident, and the spans without a reader that are its own.
 IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
-"""An incident, and the spans without a reader that are its own."""
+# From here on an incident asks for no further log.
 SURE = 0.9
-"""From here on an incident asks for no further log."""
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 

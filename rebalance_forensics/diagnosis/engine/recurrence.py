@@ -9,8 +9,8 @@ from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.sign import STRONG
 
+# Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them.
 Choices = dict[str, Weighed]
-"""Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them."""
 
 
 def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:

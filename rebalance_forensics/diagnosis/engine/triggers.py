@@ -13,8 +13,8 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, TICK_MS
 
+# Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity.
 Assigned = dict[str, tuple[Draft, str]]
-"""Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity."""
 
 
 def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:

@@ -21,8 +21,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import QUIET_MS
 
+# Nobody fetches more than this to explain one rebalance.
 MOST_LOGS = 5
-"""Nobody fetches more than this to explain one rebalance."""
 Answers = tuple[tuple[Row, Answer], ...]
 
 

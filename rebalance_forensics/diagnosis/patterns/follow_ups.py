@@ -15,6 +15,7 @@ class FollowUp(Struct, frozen=True, kw_only=True):
     kips: tuple[str, ...] = ()
 
 
+# By the names that reports give them; the follow-up `shutdown` is told by the cause streams-shutdown.
 FOLLOW_UPS: dict[str, FollowUp] = {
     "cooperative": FollowUp(
         summary="The second rebalance of cooperative rebalancing, which hands over what the first revoked.",
@@ -72,4 +73,3 @@ FOLLOW_UPS: dict[str, FollowUp] = {
         kips=("KIP-394",),
     ),
 }
-"""By the names that reports give them; the follow-up `shutdown` is told by the cause streams-shutdown."""

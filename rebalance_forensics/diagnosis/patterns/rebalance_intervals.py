@@ -26,10 +26,10 @@ from rebalance_forensics.timeline.timeouts import (
 )
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
+# The timers that set the time between two rebalances.
 SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
-"""The timers that set the time between two rebalances."""
+# Timers of long settings fire within this share of them.
 EXACT_SHARE = 0.03
-"""Timers of long settings fire within this share of them."""
 _OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": CONNECT_DELAY}
 _WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
 _CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})

@@ -20,8 +20,8 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 Value = str | int | bool | None
 Who = Literal["same", "other", "first"]
+# A signature is looked for within bounds: a log full of half matches must not hold the report up.
 MOST_TRIES = 20_000
-"""A signature is looked for within bounds: a log full of half matches must not hold the report up."""
 
 
 class Step(Struct, frozen=True, kw_only=True):

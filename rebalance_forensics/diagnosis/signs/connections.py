@@ -32,8 +32,8 @@ from rebalance_forensics.timeline.timeouts import (
 )
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
+# Requests that a coordinator answers at once.
 TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
-"""Requests that a coordinator answers at once."""
 
 
 @sign(

@@ -34,13 +34,15 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     return seen(
         (),
         (
-            own_place(timeline, away.participant, *around(away), PollTimeoutExpired, need=own_log(away, session))
+            own_place(
+                timeline, away.participant, *within_a_heartbeat(away), PollTimeoutExpired, need=own_log(away, session)
+            )
             for away in subject.absences
         ),
     )
 
 
-def around(absence: Absence) -> tuple[int, int]:
+def within_a_heartbeat(absence: Absence) -> tuple[int, int]:
     """Within a heartbeat of the time at which the group lost it."""
     return absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, distinct_events
 from rebalance_forensics.diagnosis.episodes.members.expulsions import (
     expelled_with,
     expulsion_notices,
@@ -19,7 +19,9 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     log_ends_without_shutdown,
     may_be_cut_short,
     restart_without_shutdown,
+    shown_by_commits_alone,
 )
+from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.events.base import Event
@@ -28,6 +30,7 @@ from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.clients import (
+    between_records_lines,
     closes_without_leave_group,
     heartbeats_from_poll,
     logs_leave_group,
@@ -45,6 +48,45 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, REQUE
 
 # Answers to the heartbeat of one that is a member no more, or not of this generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+
+
+@sign(
+    present="other threads of the same process stayed in the group, so the process was running",
+    absent="all threads of the process left",
+)
+def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
+    """Only some threads of an instance fell silent, and came back under the same names."""
+    if not subject.absences or any(a.participant.kind != "instance" for a in subject.absences):
+        return Unobservable()
+    lived = [a for a in subject.absences if process_survived(timeline, a)]
+    return Present(distinct_events(e for a in lived for e in a.events)) if lived else Absent()
+
+
+@sign(
+    present="its client sends heartbeats from the loop that handles records, so one slow record silences it as well",
+    absent="",
+)
+def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Answer:
+    """The client sends heartbeats from the loop that handles records."""
+    # Without a heartbeat thread a slow handler and a pause look the same.
+    if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
+        return Unobservable()  # a handler that never ends and a process that died look the same, too
+    if all(map(shown_by_commits_alone, subject.absences)):
+        return Unobservable()  # a refused commit shows that it was running, not that its heartbeats were missing
+    lines = shared_loop_lines(timeline, [a.participant for a in subject.absences])
+    return Present(lines) if lines else Unobservable()
+
+
+@sign(
+    present="it came back, and its client sends no heartbeat while the handler of a record waits for something",
+    absent="",
+)
+def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Answer:
+    """The member came back, and its client sends no heartbeat while a record's handler waits."""
+    # In KafkaJS a handler that waits is silent although its process runs; a pause is the rarer of the two.
+    back = bool(subject.absences) and all(a.back_at is not None for a in subject.absences)
+    lines = between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
+    return Present(lines) if lines else Unobservable()
 
 
 @sign(

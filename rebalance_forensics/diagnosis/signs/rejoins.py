@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import growths
+from rebalance_forensics.diagnosis.episodes.topics.new_partitions import new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     logs_of_topic_changes,
     rejoins_without_reason,
@@ -48,7 +48,7 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
 def partitions_grew(timeline: Timeline, subject: Subject) -> Answer:
     """Assignments after the rejoin hold partitions of a topic that no member had before."""
     rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
-    new = [g for g in growths(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
+    new = [g for g in new_partitions(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
     return Present(distinct_events(e for g in new for e in g.lines)) if new else Unobservable()
 
 

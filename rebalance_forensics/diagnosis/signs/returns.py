@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason
 from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
 from rebalance_forensics.diagnosis.seen import later_logs, looked
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import anew
@@ -49,13 +48,13 @@ def may_be_back_unnamed(timeline: Timeline, subject: Subject) -> Answer:
     # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
     for absence in subject.absences:
         since = max(d.at for d in absence.departures) + ROUND_TRIP_MS
-        later = timeline.cached(_wordless).first(since)
+        later = timeline.cached(_without_reason).first(since)
         if absence.back_at is None and absence.start is None and not absence.participant.has_log and later is not None:
             return Present(tuple(later.events[:1]))
     return Absent()
 
 
-def _wordless(timeline: Timeline) -> TimeIndex[Rebalance]:
+def _without_reason(timeline: Timeline) -> TimeIndex[Rebalance]:
     """The rebalances for which no line gives a reason."""
     return TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at"))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
+from statistics import median
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,9 +12,11 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence
-from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap, poll_gap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.partitions import PartitionsRevoked
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -28,14 +32,24 @@ from rebalance_forensics.timeline.timeouts import (
     shown_poll_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS, SHORTEST_UNREAD_MS, USUAL_TIMEOUTS
+from rebalance_forensics.timeline.windows import (
+    HEARTBEAT_MS,
+    REQUEST_MS,
+    ROUND_TRIP_MS,
+    SHORTEST_UNREAD_MS,
+    USUAL_TIMEOUTS,
+)
 
+# Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms.
 HEARTBEATS_A_SESSION = 3
-"""Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms."""
+# Members whose batches take longer than a third of max.poll.interval.ms would soon exceed it in good health.
 BATCHES_A_POLL_INTERVAL = 3
-"""Members whose batches take longer than a third of max.poll.interval.ms would soon exceed it in good health."""
+# Half of what it is now, or less: the next usual value below is too close to matter.
 SHORTER = 2
-"""Half of what it is now, or less: the next usual value below is too close to matter."""
+# Fewer waits say nothing about a batch.
+FEWEST = 3
+# Four in five medians of n waits lie within this, divided by the root of n, of the true one (uniform waits).
+UNEVEN = 0.9
 
 
 class KnownTimeouts(Struct, frozen=True, kw_only=True):
@@ -101,12 +115,12 @@ COOPERATIVE = "cooperative rebalancing"
 STATIC = "static membership (group.instance.id)"
 KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"
 BUILT_IN = "org.apache.kafka.clients.consumer."
+# KIP-429; KIP-345; KIP-848, of which 3.7 to 3.9 only have a preview.
 NEEDS: dict[str, dict[Side, Release]] = {
     COOPERATIVE: {"client": (2, 4)},
     STATIC: {"broker": (2, 3), "client": (2, 3)},
     KIP_848: {"broker": (4, 0), "client": (4, 0)},
 }
-"""KIP-429; KIP-345; KIP-848, of which 3.7 to 3.9 only have a preview."""
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
@@ -170,12 +184,12 @@ def _assignors_are_built_in(timeline: Timeline) -> bool:
     return all(assignor.startswith(BUILT_IN) or "." not in assignor for assignor in classes)
 
 
+# Nor is a gain under a tenth of what there was.
 LEAST_PART = 0.1
-"""Nor is a gain under a tenth of what there was."""
+# A simulation of what did happen comes this close to all of it, or so close partition by partition.
 OFF_PART = 0.25
-"""A simulation of what did happen comes this close to all of it, or so close partition by partition."""
+# From here on a member that has to commit before it joins returns from poll() meanwhile (KAFKA-13310).
 COMMITS_ASYNC = (3, 2)
-"""From here on a member that has to commit before it joins returns from poll() meanwhile (KAFKA-13310)."""
 
 
 def alternatives(
@@ -326,3 +340,51 @@ def _unknown(offers: Sequence[Alternative]) -> WhatIf:
         stopped=None,
         explanation="not simulated, because the cost depends on the time between polls, which the logs do not show.",
     )
+
+
+class PollGap(Struct, frozen=True, kw_only=True):
+    """Time between two polls of a busy member, and the range in which it lies, by how many waits tell it. ms."""
+
+    low: float
+    likely: float
+    high: float
+    waits: int
+
+
+def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
+    """The gap by the rebalances up to a time; None if too few members log both the notice and the rejoin."""
+    # The heartbeat thread logs that the group rebalances; the member rejoins at its next poll. The notice comes at any
+    # time of a batch, so half of the members wait for less than half of one: a batch takes about twice the median wait.
+    waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
+    busy = [wait for wait in waits if wait > REQUEST_MS]
+    known = busy if len(busy) >= FEWEST else waits
+    if len(known) < FEWEST:
+        return None
+    # A cooperative member that commits before it joins waits for the poll after that as well.
+    polls = 1.5 if timeline.mode == "cooperative" and commits_first and known is busy else 0.5
+    likely = max(REQUEST_MS, median(known) / polls)
+    apart = min(0.6, UNEVEN / sqrt(len(known))) * (0.5 / polls)
+    return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
+
+
+def _waits(timeline: Timeline) -> list[tuple[int, int]]:
+    """(when it rejoined, after how long) of every member that logs both."""
+    found: list[tuple[int, int]] = []
+    for participant in timeline.participants.everybody:
+        events = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
+        found += _waits_of(events)
+    return sorted(found)
+
+
+def _waits_of(events: list[Event]) -> Iterator[tuple[int, int]]:
+    noticed: int | None = None
+    for event in events:
+        if event.at is None:
+            continue
+        match event:
+            case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
+                noticed = event.at if noticed is None else noticed
+            case PartitionsRevoked() | JoinStarted():
+                if noticed is not None:
+                    yield event.at, event.at - noticed
+                noticed = None

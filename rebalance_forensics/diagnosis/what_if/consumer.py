@@ -11,8 +11,8 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.what_if.faults import StoodStill
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
+# Batches differ in length by this part of their average, up or down.
 UNEVEN = 0.25
-"""Batches differ in length by this part of their average, up or down."""
 
 
 class Reading(Struct, frozen=True):

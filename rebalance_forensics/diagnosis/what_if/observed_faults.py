@@ -9,13 +9,14 @@ from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSeque
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
+from rebalance_forensics.timeline.ownership.losses import why_silent
 from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 _CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
+# Beyond this a simulation takes longer than anybody waits for an answer to `what if`.
 MOST_WORK = 12_000
-"""Beyond this a simulation takes longer than anybody waits for an answer to `what if`."""
 
 
 def fault_sequence(
@@ -46,21 +47,20 @@ def _closed(departure: Departure | None) -> bool:
 
 def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fault] | None:
     name, at, back = departure.participant.name, departure.at, departure.returned
-    poll = shown_poll_ms(timeline, any_member=True)
-    by_itself = back is not None and back.start is None
     if departure.why in _CLOSED:
         return [Went(member=name, at=at, how="closed")]
-    if departure.why == "poll-timeout" and poll is not None and (back is None or by_itself):
+    poll, session = shown_poll_ms(timeline, any_member=True), shown_session_ms(timeline)
+    if departure.why == "poll-timeout" and poll is not None and (back is None or back.start is None):
         until = back.at if back is not None else max(ended, at)
         return [StoodStill(member=name, begin=at - poll, end=until, how="stuck")]
-    session = shown_session_ms(timeline)
-    if departure.why == "session-expired" and session is not None:
-        heard = at - session
-        since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
-        if by_itself and back is not None:
-            return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
-        return [Went(member=name, at=since, how="died", heard=heard)]
-    return None
+    if departure.why != "session-expired" or session is None:
+        return None
+    heard = at - session
+    since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
+    # A process that is cut off reads as little as one that stands still, and comes back by itself like it.
+    if back is not None and back.start is None and why_silent(timeline, departure) in ("frozen", "cut-off", "stuck"):
+        return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
+    return [Went(member=name, at=since, how="died", heard=heard)]
 
 
 def _last_words(timeline: Timeline, departure: Departure) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import count
 from random import Random
 
-from rebalance_forensics.diagnosis.what_if.agenda import Agenda
 from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Reading
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.timeline.windows import REQUEST_MS
+
+Step = Callable[[float], None]
 
 
 class Slot:
@@ -167,3 +171,21 @@ class SimulatedGroup(ABC):
         if self.slot_of(member) is None and member.alive:
             member.life += 1
             self.joins(member, now)
+
+
+class Agenda:
+    """Steps in the order of their time; steps of one instant happen in the order in which they were planned."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[float, int, Step]] = []
+        self._places = count()
+
+    def plan(self, at: float, step: Step) -> None:
+        """Schedule a step; it is called with its time."""
+        heapq.heappush(self._steps, (at, next(self._places), step))
+
+    def run(self, until: float) -> None:
+        """Let everything happen up to a time, and what follows from it."""
+        while self._steps and self._steps[0][0] <= until:
+            at, _, step = heapq.heappop(self._steps)
+            step(at)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.what_if.agenda import Step
-from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
 from rebalance_forensics.diagnosis.what_if.consumer import Consumer, Reading
 from rebalance_forensics.diagnosis.what_if.faults import FaultSequence, Pace, StoodStill
-from rebalance_forensics.diagnosis.what_if.simulated_group import SimulatedGroup, Slot
+from rebalance_forensics.diagnosis.what_if.simulated_group import SimulatedGroup, Slot, Step
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
@@ -345,10 +343,10 @@ class ClassicGroup(SimulatedGroup):
 Protocol = Literal["eager", "eager, static", "cooperative", "cooperative, static", "KIP-848"]
 RUNS = 40
 FEWEST_RUNS = 9
+# What all runs together may take, so that nobody waits for an answer to `what if`: large groups get fewer runs.
 WORK = 48_000
-"""What all runs together may take, so that nobody waits for an answer to `what if`: large groups get fewer runs."""
+# The range leaves out the tenth with the lowest and the tenth with the highest figures.
 LEFT_OUT = 0.1
-"""The range leaves out the tenth with the lowest and the tenth with the highest figures."""
 
 
 class Spread(Struct, frozen=True, kw_only=True):
@@ -396,3 +394,40 @@ def spread_of(figures: list[float]) -> Spread:
     known = sorted(figures)
     out = round(LEFT_OUT * (len(known) - 1))
     return Spread(low=known[out], middle=known[len(known) // 2], high=known[-1 - out])
+
+
+def in_ranges(members: Sequence[str], partitions: Sequence[str]) -> dict[str, set[str]]:
+    """RangeAssignor: of every topic each member gets a row of partitions, the first ones one more."""
+    given: dict[str, set[str]] = {member: set() for member in members}
+    topics: dict[str, list[str]] = defaultdict(list)
+    for partition in partitions:
+        topics[partition.rpartition("-")[0]].append(partition)
+    for of_topic in topics.values():
+        each, more = divmod(len(of_topic), len(members))
+        begin = 0
+        for slot, member in enumerate(members):
+            end = begin + each + (slot < more)
+            given[member].update(of_topic[begin:end])
+            begin = end
+    return given
+
+
+def sticky(
+    members: Sequence[str], partitions: Sequence[str], owned: Mapping[str, Collection[str]]
+) -> dict[str, set[str]]:
+    """CooperativeStickyAssignor and KIP-848's uniform: even shares, and as few moves as that allows."""
+    each, more = divmod(len(partitions), len(members))
+    given: dict[str, set[str]] = {}
+    taken: set[str] = set()
+    for member in sorted(members, key=lambda member_id: -len(owned.get(member_id, ()))):
+        before = owned.get(member, ())
+        kept = [p for p in partitions if p in before and p not in taken]
+        share = each + (more > 0 and len(kept) > each)
+        more -= share > each
+        given[member] = set(kept[:share])
+        taken |= given[member]
+    free = [p for p in partitions if p not in taken]
+    for partition in free:
+        poorest = min(members, key=lambda member_id: len(given[member_id]))
+        given[poorest].add(partition)
+    return given

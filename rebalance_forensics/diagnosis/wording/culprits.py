@@ -13,8 +13,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
+# Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands.
 MOST_IDS = 100
-"""Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands."""
 
 
 @lru_cache(maxsize=1024)

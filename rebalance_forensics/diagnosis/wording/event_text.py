@@ -10,8 +10,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStopped
 
 LONGEST_STEP = 240
+# What Java prints for a cause that is not there.
 EMPTY = ("", "null")
-"""What Java prints for a cause that is not there."""
 SHOWN = 3
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 # Found sooner: it begins with a character that few texts have.

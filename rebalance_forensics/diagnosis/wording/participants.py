@@ -7,8 +7,8 @@ from collections.abc import Collection
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
+# A Streams instance has as many members as it has threads.
 KINDS = {("streams", "instance"): "instance", ("connect", "worker"): "worker"}
-"""A Streams instance has as many members as it has threads."""
 
 
 def member(timeline: Timeline, participants: Collection[Participant]) -> str:

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsLost
 from rebalance_forensics.events.rebalances import JoinStarted
-from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.ledger import Loss, Owner
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, shown_poll_ms, shown_session_ms
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
@@ -33,6 +32,21 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 }
 
 
+_SILENCES = "why members fell silent"
+
+
+def explain_silences(timeline: Timeline, reasons: Mapping[str, WhyUnread]) -> None:
+    """Take over from the verdicts why members fell silent, by departure id, before ownership is asked for."""
+    # A second judge beside the causes and their signs would contradict them in the same report.
+    timeline.cached_as(_SILENCES, lambda: reasons)
+
+
+def why_silent(timeline: Timeline, departure: Departure) -> WhyUnread:
+    """Why a member sent no more heartbeats, by the verdict on its departure."""
+    reasons: Mapping[str, WhyUnread] = timeline.cached_as(_SILENCES, dict)
+    return reasons.get(departure.id, "unknown")
+
+
 class LossEstimator(Struct, frozen=True):
     """Dates the loss of a member's partitions."""
 
@@ -44,10 +58,11 @@ class LossEstimator(Struct, frozen=True):
             return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
         if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
             return self.restarted(owner, missed_at)
-        if departure.why == "session-expired" and self._was_not_polled(departure):
-            return self._stuck_in_session(owner, missed_at)
         if departure.why in _SILENT:
-            return self._silent(owner, missed_at, self._why_silent(departure, owner))
+            why = why_silent(self.timeline, departure)
+            if why == "stuck" and self._sent_heartbeats(departure):
+                return self._stuck_in_session(owner, missed_at)
+            return self._silent(owner, missed_at, why)
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
         # A member that an administrator removed learns of it with its next heartbeat; no line says when that was.
@@ -104,14 +119,10 @@ class LossEstimator(Struct, frozen=True):
         since = min([missed_at, *expiries]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
 
-    def _was_not_polled(self, departure: Departure) -> bool:
-        """True where the session ended because the poll timer had expired."""
-        # A static member sends no LeaveGroup then (KIP-345): its heartbeats end without a line.
-        back = departure.returned
-        if back is not None and back.start is not None:
-            return False
-        until = back.at if back is not None else self.timeline.last
-        return given_up_unasked(self.timeline, departure.participant, departure.at, until) is not None
+    def _sent_heartbeats(self, departure: Departure) -> bool:
+        """True where a poll timeout ended its session: a thread of its own had sent heartbeats until then."""
+        # A static member sends no LeaveGroup on a poll timeout (KIP-345): its heartbeats end without a line.
+        return departure.why == "session-expired" and bool(departure.participant.instance_ids)
 
     def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
         """The loss of a static member that stopped polling: a poll timeout and a session before it was removed."""
@@ -152,31 +163,6 @@ class LossEstimator(Struct, frozen=True):
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
         times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
         return max(times, default=None)
-
-    def _why_silent(self, departure: Departure, owner: Owner) -> WhyUnread:
-        """Dead, frozen or cut off: a dead process logs nothing more, the others go on without a start."""
-        participant, back = owner[0], departure.returned
-        if not participant.has_log:
-            return "dead" if back is None else "unknown"
-        if back is not None and back.start is not None:
-            return "dead"
-        until = back.at if back is not None else self.timeline.last
-        if self._cut_off(departure, owner, until):
-            return "cut-off"
-        started = self.timeline.starts.of(participant).any_between(departure.at, until)
-        alive = self.timeline.events_from(participant, Event).any_between(departure.at + 1, until)
-        return "frozen" if not started and (back is not None or alive) else "dead"
-
-    def _cut_off(self, departure: Departure, owner: Owner, until: int) -> bool:
-        """True where connections broke over seconds, or before the session expired."""
-        # A process that was frozen finds all its connections closed in one burst when it wakes up.
-        session = shown_session_ms(self.timeline, owner) or 0
-        begin = departure.at - session - HEARTBEAT_MS
-        lost = self.timeline.events_from(owner[0], NodeDisconnected, CoordinatorLost).between(begin, until)
-        if not lost:
-            return False
-        first, last = time_of(lost[0]), time_of(lost[-1])
-        return last - first > HEARTBEAT_MS or (first < departure.at - ROUND_TRIP_MS and until > departure.at)
 
 
 def _left(departure: Departure) -> WhyUnread:

@@ -108,7 +108,7 @@ class OwnershipReplay:
         return min([at, *self.ledger.taken.get(owner, {}).values()])
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
-        if loss.why == "stopped":
+        if loss.why == "stopped" and loss.certain:
             self.ledger.closed(owner, loss.at)
         self.ledger.release(owner, [*self.ledger.owned.get(owner, ())], loss)
 

@@ -6,8 +6,7 @@ import pytest
 
 from rebalance_forensics.diagnosis.engine.impact import impact_of
 from rebalance_forensics.diagnosis.model import WhatIf
-from rebalance_forensics.diagnosis.what_if.alternatives import COOPERATIVE, KIP_848, STATIC, alternatives
-from rebalance_forensics.diagnosis.what_if.poll_gap import poll_gap
+from rebalance_forensics.diagnosis.what_if.alternatives import COOPERATIVE, KIP_848, STATIC, alternatives, poll_gap
 from rebalance_forensics.report.wording import alternative
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.owners import ownership_of

@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from rebalance_forensics.diagnosis.what_if.assignors import in_ranges, sticky
 from rebalance_forensics.diagnosis.what_if.consumer import Reading
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Unread, group_of, simulate, unread_of
+from rebalance_forensics.diagnosis.what_if.simulations import (
+    Protocol,
+    Unread,
+    group_of,
+    in_ranges,
+    simulate,
+    sticky,
+    unread_of,
+)
 
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 LONG_MS = 400_000

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from rebalance_forensics.diagnosis.what_if.alternatives import KnownTimeouts, OtherTimeout, other_timeouts
+from rebalance_forensics.diagnosis.what_if.alternatives import KnownTimeouts, OtherTimeout, PollGap, other_timeouts
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.diagnosis.what_if.poll_gap import PollGap
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, simulate
 
 TICK_MS = 300_000

@@ -19,13 +19,13 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import BrokerOutage
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
+# What a client says of a connection that it could not make.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
-"""What a client says of a connection that it could not make."""
 _MOST_LINES = 4
 
 How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
+# The former coordinator where no line names it.
 UNNAMED = "another broker"
-"""The former coordinator where no line names it."""
 
 
 class Downtime(Struct, frozen=True, kw_only=True):

@@ -26,13 +26,13 @@ from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 
 _DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+# Lines that may log a denial.
 DENYING = (
     AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
     ExceptionLogged,
 )  # fmt: skip
-"""Lines that may log a denial."""
+# Lines that may log a rejected client.
 REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
-"""Lines that may log a rejected client."""
 REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with this error")
 
 

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED,
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of, unreachable_before
-from rebalance_forensics.diagnosis.episodes.topics.metadata_snapshots import knows_no_partition_yet
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import knows_no_partition_yet
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, NodeDisconnected
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact

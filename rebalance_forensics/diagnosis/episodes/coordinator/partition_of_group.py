@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.timeouts import number_of
 
+# offsets.topic.num.partitions unless a broker says otherwise.
 OFFSETS_PARTITIONS = 50
-"""offsets.topic.num.partitions unless a broker says otherwise."""
 _LOWEST_INT = -(2**31)
 
 

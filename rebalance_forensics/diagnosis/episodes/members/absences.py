@@ -31,8 +31,8 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 
 T = TypeVar("T")
 
+# Departures without a LeaveGroup or a logged close.
 UNANNOUNCED = ("session-expired", "expelled", "died", "vanished")
-"""Departures without a LeaveGroup or a logged close."""
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
@@ -336,3 +336,13 @@ def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
         origin = event.origin
         found[origin.path, origin.byte_offset] = event
     return tuple(found.values())
+
+
+def lacks_reason(rebalance: Rebalance) -> bool:
+    """True if its opening line gives no reason: any member may have joined, left or rejoined."""
+    # Coordinators before 2.1 log only that a rebalance began.
+    return any(_gives_no_reason(event) for event in rebalance.events)
+
+
+def _gives_no_reason(event: Event) -> bool:
+    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason

@@ -22,12 +22,12 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
 _THROWN = (ExceptionLogged, ThreadFailed, ListenerFailed)
 _FAILING = (*_THROWN, WorkChanged)
+# KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
     r"|not found in the cached metadata",
     re.IGNORECASE,
 )
-"""KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does."""
 
 
 def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:

@@ -16,8 +16,8 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
+# The most lines of a member's own log that are quoted.
 OWN_LINES = 4
-"""The most lines of a member's own log that are quoted."""
 
 
 def losses(timeline: Timeline) -> list[Absence]:

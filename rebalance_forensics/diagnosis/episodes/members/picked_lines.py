@@ -15,8 +15,8 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
+# The first group epoch of the newer protocols from 4.3 on; before, it is 1.
 FIRST_EPOCH = 2
-"""The first group epoch of the newer protocols from 4.3 on; before, it is 1."""
 
 
 def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:

@@ -11,8 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
-from rebalance_forensics.diagnosis.episodes.members.replacements import replacements
-from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, replacements, restarts
 from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
 from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.diagnosis.episodes.runs import walks

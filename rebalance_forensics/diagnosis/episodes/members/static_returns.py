@@ -18,8 +18,8 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS
 
+# Evidence of a return.
 RETURNS = (StaticReturn, JoinSucceeded)
-"""Evidence of a return."""
 
 
 class Return(Struct, frozen=True):

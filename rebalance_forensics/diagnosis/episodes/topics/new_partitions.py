@@ -34,11 +34,11 @@ from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 _TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
+# Lines that name a member's partitions.
 GIVING = (*_TELLING, PartitionsRevoked)
-"""Lines that name a member's partitions."""
 
 
-class Growth(Struct, frozen=True, kw_only=True):
+class NewPartitions(Struct, frozen=True, kw_only=True):
     """A rebalance that assigned partitions no member had before, and the lines that show them.
 
     `complete`: every member's partitions were known before, so these are certainly new. `taken_up_by`: the one member
@@ -53,12 +53,12 @@ class Growth(Struct, frozen=True, kw_only=True):
     taken_up_by: Participant | None
 
 
-def growths(timeline: Timeline) -> list[Growth]:
+def new_partitions(timeline: Timeline) -> list[NewPartitions]:
     """Every rebalance with new partitions that no join, departure or new subscription explains."""
-    return timeline.cached_as("growths", lambda: list(_growths(timeline)))
+    return timeline.cached_as("new_partitions", lambda: list(_new_partitions(timeline)))
 
 
-def _growths(timeline: Timeline) -> Iterator[Growth]:
+def _new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     first: dict[str, Event] = {}
     for event in timeline.of(*GIVING):
         for partition in _given(event):
@@ -82,7 +82,7 @@ def _growths(timeline: Timeline) -> Iterator[Growth]:
         # Partitions that a cooperative rebalance withholds until they are revoked are handed out by the one after it.
         withheld = rebalance.followup == "cooperative"
         if complete is not None and not withheld and not _explained(timeline, before, rebalance, topics):
-            yield Growth(
+            yield NewPartitions(
                 rebalance=rebalance,
                 complete=complete,
                 topics=topics,
@@ -132,12 +132,12 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
         return None
     if not _without_gaps(timeline, begin):
         return None
-    if _members_told(timeline):
+    if _members_known(timeline):
         return True
     return False if len(timeline.membership.members) > 1 else None
 
 
-def _members_told(timeline: Timeline) -> bool:
+def _members_known(timeline: Timeline) -> bool:
     # From 2.1 on the coordinator names every member that joins.
     return any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events)
 

@@ -1,20 +1,30 @@
-"""Subscriptions of a group: the topics its members asked for, and changes of either the member or the topics."""
+"""Topics of a group: those its members asked for, were assigned and see, and what changed of either."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.episodes.topics.assigned_topics import assigned_topics
+from msgspec import Struct
+
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, TopicChanged
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
-from rebalance_forensics.events.rebalances import JoinRequested, RebalanceStarted
+from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
+from rebalance_forensics.events.process import BrokerStarted
+from rebalance_forensics.events.rebalances import AssignmentComputed, JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, METADATA_AGE_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS, TICK_MS
+
+# Each topic's partitions are logged as a number, or since KIP-881 as a list with their racks.
+_TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
+# Sarama lists every topic that the member reads (consumer_group.go), so a single topic is the one that changed.
+_SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
+_NONE = ("[]", "0")
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
@@ -172,3 +182,83 @@ def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
         restarted = before is not None and timeline.starts.of(participant).any_between(before[2] + 1, event.at)
         if before is not None and not restarted and before[:2] != now[:2]:
             yield participant, event
+
+
+class AssignedTopics(Struct, frozen=True):
+    """Assigned topics by member, the lines that show them, and the partitions of each topic that were ever assigned."""
+
+    topics: dict[Participant, frozenset[str]]
+    lines: dict[Participant, list[Event]]
+    partitions: dict[str, set[str]]
+
+    def width(self, topic: str) -> int:
+        """The number of members that could read the topic at once."""
+        return len(self.partitions.get(topic, ()))
+
+
+def assigned_topics(timeline: Timeline) -> AssignedTopics:
+    """Assigned topics, from every assignment that a member or the leader logged."""
+    return timeline.cached_as("given topics", lambda: _assigned_topics(timeline))
+
+
+def _assigned_topics(timeline: Timeline) -> AssignedTopics:
+    topics: dict[Participant, set[str]] = defaultdict(set)
+    lines: dict[Participant, list[Event]] = defaultdict(list)
+    partitions: dict[str, set[str]] = defaultdict(set)
+    for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
+        for participant, given in _given(timeline, event):
+            if participant is None or not given:
+                continue
+            lines[participant].append(event)
+            for partition in given:
+                topic = partition.rpartition("-")[0]
+                topics[participant].add(topic)
+                partitions[topic].add(partition)
+    return AssignedTopics({a: frozenset(t) for a, t in topics.items()}, lines, partitions)
+
+
+def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
+    match event:
+        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | AssignmentUpdated(assigned=p):
+            return [(timeline.participants.of_speaker(event), p)]
+        case AssignmentComputed(assignment=by_member):
+            return [(timeline.participants.of_member(m), p) for m, p in by_member]
+    return []
+
+
+def changed_topics(event: Event) -> list[str]:
+    """The topics whose partitions differ between a leader's two logged snapshots."""
+    if (listed := _SARAMAS.search(_reason(event))) is not None:
+        return [listed[1]]
+    old, new = _snapshots(event)
+    return sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
+
+
+def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
+    """True if a member that had just found its brokers again saw no partition of its topics."""
+    # A broker that starts answers before it has loaded the cluster's metadata: no topic changed.
+    seen = [_snapshots(e) for e in request.events]
+    if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
+        return False
+    begin, lost = request.at - ONE_REBALANCE_MS, timeline.events_from(request.participant, CoordinatorLost)
+    came_up = timeline.of(BrokerStarted, GroupLoaded)
+    return lost.any_between(begin, request.at) or came_up.any_between(begin, request.at)
+
+
+def _reason(event: Event) -> str:
+    if isinstance(event, JoinRequested):
+        return event.reason or ""
+    return (event.client_reason or "") if isinstance(event, RebalanceStarted) else ""
+
+
+def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
+    """Each topic's partitions before and now; empty for any other event."""
+    before, after = (event.before, event.after) if isinstance(event, JoinRequested) else (None, None)
+    if before is None or after is None:
+        text = _reason(event)
+        found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
+        found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
+        if found is None:
+            return {}, {}
+        before, after = found[1], found[2]
+    return dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))

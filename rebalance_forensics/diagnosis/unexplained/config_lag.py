@@ -29,10 +29,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
+# ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader's configuration is older than another worker's.
 CONFIG_MISMATCH = 1
-"""ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader's configuration is older than another worker's."""
+# KafkaConfigBackingStore's offset until it has read a record.
 NOTHING_READ = -1
-"""KafkaConfigBackingStore's offset until it has read a record."""
 MOST_NAMED = 3
 
 

@@ -10,7 +10,11 @@ from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft
 from rebalance_forensics.diagnosis.engine.triggers import Assigned
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
-from rebalance_forensics.diagnosis.episodes.members.client_only_losses import (
+from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.model import Culprit, Severity
+from rebalance_forensics.diagnosis.sign import Present
+from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
     REFUSED_SETTINGS,
     brokers_out_of_reach,
     coordinators_lost,
@@ -21,43 +25,48 @@ from rebalance_forensics.diagnosis.episodes.members.client_only_losses import (
     memberships_over,
     thrown_answer,
 )
-from rebalance_forensics.diagnosis.episodes.members.waiting_members import (
-    about_waiting,
-    expired_sessions,
-    waiting_members,
-)
-from rebalance_forensics.diagnosis.episodes.rebalances.config_lag import (
+from rebalance_forensics.diagnosis.unexplained.config_lag import (
     about_lag,
     config_lags,
     forced_rejoin,
     timed_out,
     why_forced,
 )
-from rebalance_forensics.diagnosis.episodes.rebalances.rebalances_without_reason import lacks_reason
-from rebalance_forensics.diagnosis.episodes.rebalances.unnumbered_rebalances import topics_gained, unnumbered_rebalances
-from rebalance_forensics.diagnosis.model import Culprit, Severity
-from rebalance_forensics.diagnosis.sign import Present
+from rebalance_forensics.diagnosis.unexplained.waiting_members import (
+    about_waiting,
+    expired_sessions,
+    waiting_members,
+)
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, RebalanceStarted, SyncFailed
+from rebalance_forensics.events.partitions import AssignmentNotified, PartitionsAssigned, PartitionsRevoked
+from rebalance_forensics.events.rebalances import (
+    HeartbeatFailed,
+    JoinFailed,
+    JoinRequested,
+    RebalanceStarted,
+    SyncFailed,
+)
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 UNEXPLAINED = "unexplained"
+# So many generations in a row without an assignment are no group that forms: members that start one after another
+# replace one or two (group.initial.rebalance.delay.ms gathers the others).
 ENDLESS = 3
-"""So many generations in a row without an assignment are no group that forms: members that start one after another
-replace one or two (group.initial.rebalance.delay.ms gathers the others)."""
+_GIVEN = (AssignmentNotified, PartitionsAssigned)
 
 
 def left_over(
@@ -415,3 +424,52 @@ def _joiner_in_words(rebalance: Rebalance) -> str:
     if first is None:
         return ""
     return f" when {'its leader ' if first.trigger == 'leader-rejoined' else ''}{first.members[0]} rejoined"
+
+
+def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
+    """The members' lines, one list for each rebalance, where no log shows a generation of the group."""
+    # KafkaJS, Spring and others log no generation. Java clients do, but an excerpt may hold only their notices that the
+    # group is rebalancing.
+    if timeline.rebalances:
+        return []
+    notices = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
+    # A Java client repeats the notice at each heartbeat until it rejoins.
+    again = any(isinstance(e, JoinRequested) for e in notices)
+    found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
+    shown = [*_reassignments(timeline), *_elections(timeline)]
+    together = runs(shown, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
+    return found or [[event for steps in rebalance for event in steps] for rebalance in together]
+
+
+def topics_gained(rebalance: list[Event]) -> list[str]:
+    """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
+    before = _topics(rebalance, (PartitionsRevoked,))
+    return sorted(_topics(rebalance, _GIVEN) - before) if before else []
+
+
+def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
+    partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
+    return {partition.rpartition("-")[0] for partition in partitions}
+
+
+def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
+    """A revocation and the next assignment of the same member, as in every eager rebalance."""
+    revoked: dict[object, Event] = {}
+    for event in timeline.own.of_type(PartitionsRevoked, *_GIVEN):
+        speaker = timeline.participants.of_speaker(event) or place_name(event)
+        if event.at is None:
+            continue
+        if isinstance(event, PartitionsRevoked):
+            revoked[speaker] = event
+        elif speaker in revoked:
+            yield [revoked.pop(speaker), event]
+
+
+def _elections(timeline: Timeline) -> Iterator[list[Event]]:
+    """Each line in which a Schema Registry instance names a new leader."""
+    before: str | None = None
+    for event in timeline.own.of_type(RegistryLeaderElected):
+        assert isinstance(event, RegistryLeaderElected)
+        if event.at is not None and before is not None and event.leader != before:
+            yield [event]
+        before = event.leader or before

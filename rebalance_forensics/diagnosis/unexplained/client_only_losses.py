@@ -45,6 +45,7 @@ _RECOVERED = (
     ProcessStopping, StreamsStateChanged, WorkerStopped,
 )  # fmt: skip
 
+# JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup).
 REFUSED_SETTINGS = {
     "INVALID_SESSION_TIMEOUT": (
         "its session.timeout.ms is outside the range that the broker allows, group.min.session.timeout.ms to "
@@ -52,7 +53,6 @@ REFUSED_SETTINGS = {
     ),
     "INVALID_GROUP_ID": "its group.id is empty or not valid",
 }
-"""JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup)."""
 
 _ANSWERED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, SyncFailed)
 _REQUESTS = {"in join group response": "JoinGroup", "from SyncGroup": "SyncGroup", "in heartbeat response": "Heartbeat"}
@@ -62,8 +62,8 @@ _THROWN_ANSWER = re.compile(
     r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
 )
 
+# Lines by member, or by log location where they do not name the member.
 Losses = dict[tuple[Participant | None, str], list[Event]]
-"""Lines by member, or by log location where they do not name the member."""
 
 
 def memberships_over(timeline: Timeline) -> Losses:

@@ -1,1 +1,0 @@
-"""Rebalances themselves: barriers that stood open, assignments that failed, rejoins without a logged reason."""

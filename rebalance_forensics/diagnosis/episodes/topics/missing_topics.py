@@ -1,0 +1,177 @@
+"""Topics that members read and that were deleted, are missing or do not fit a Streams topology.
+
+Commits of a deleted topic are refused and retried. A rebalance begins with a commit
+(ConsumerCoordinator.onJoinPrepare, TaskManager.handleRevocation). UNKNOWN_TOPIC_OR_PARTITION is retriable, so the
+member retries until a timeout; meanwhile it neither polls nor rejoins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.coordinator import TopicChanged
+from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Fact
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
+)
+
+# Evidence of a deleted topic.
+REFUSING = (OffsetCommitFailed,)
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
+# Evidence of members waiting for topics.
+WAITING = (StreamsStatusReported,)
+
+
+class VanishedTopics(Struct, frozen=True):
+    """Topics that a group read until they were deleted."""
+
+    refused: list[OffsetCommitFailed]
+    deleted: list[TopicChanged]
+    topics: tuple[str, ...]
+    refused_by: dict[Participant | None, list[int]]
+    """The times of each member's refused commits."""
+    ongoing: bool
+    """True if the logs end while members still retry."""
+
+    @property
+    def begin(self) -> int:
+        """The first refused commit, or the deletion."""
+        return min(time_of(e) for e in (self.refused[0], *self.deleted[:1]))
+
+    @property
+    def end(self) -> int:
+        """The last refused commit."""
+        return time_of(self.refused[-1])
+
+    @property
+    def members(self) -> int:
+        """The number of members that could not commit."""
+        return sum(participant is not None for participant in self.refused_by)
+
+    def blocked_in_commit(self, absence: Absence) -> bool:
+        """True if the member was still retrying a commit when the group lost it."""
+        return any(0 <= absence.at - at <= HEARTBEAT_MS for at in self.refused_by.get(absence.participant, ()))
+
+    def retries_throughout(self, participant: Participant, begin: int, end: int) -> bool:
+        """True if the member retried commits all that time: it does not rejoin before they end."""
+        times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
+        return bool(times) and times[0] - begin <= HEARTBEAT_MS and end - times[-1] <= HEARTBEAT_MS
+
+    def covers(self, topics: Collection[str], begin: int, end: int) -> bool:
+        """True if these topics, changed in that time, are only the deleted ones."""
+        inside = begin >= self.begin - NEXT_HEARTBEAT_MS and end <= self.end
+        return inside and set(topics) <= set(self.topics)
+
+
+def vanished_topics(timeline: Timeline) -> list[VanishedTopics]:
+    """Every time members could not commit for long because their topic was deleted."""
+    return timeline.cached_as("vanished topics", lambda: list(_vanished_topics(timeline)))
+
+
+def _vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
+    refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
+    for run in runs(refused, time_of, ONE_REBALANCE_MS):
+        begin, end = time_of(run[0]), time_of(run[-1])
+        topics = {_topic(e) for e in run}
+        near = timeline.of(TopicChanged).between(begin - ONE_REBALANCE_MS, end)
+        deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
+        if deleted or end - begin >= AT_ONCE_MS:
+            refused_by: dict[Participant | None, list[int]] = defaultdict(list)
+            for event in run:
+                refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
+            yield VanishedTopics(
+                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= HEARTBEAT_MS
+            )
+
+
+def _topic(event: OffsetCommitFailed) -> str:
+    return (event.partition or "").rpartition("-")[0]
+
+
+class UnreadyTopics(Struct, frozen=True):
+    """The status reports while members waited, and the topics these are about."""
+
+    reports: list[StreamsStatusReported]
+    topics: tuple[str, ...]
+    missing: bool
+    read_before: bool
+    """True if the group had tasks before: the topics were deleted."""
+
+    @property
+    def begin(self) -> int:
+        """The first report."""
+        return time_of(self.reports[0])
+
+    @property
+    def end(self) -> int:
+        """The last report."""
+        return time_of(self.reports[-1])
+
+
+def never_ready_topics(timeline: Timeline) -> list[UnreadyTopics]:
+    """Waits for topics that the application had not read before, or that do not fit its topology."""
+    # KIP-1071: the coordinator checks the topology, and from 4.1 on reports the problem to each member in its heartbeat
+    # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol the leader finds out by itself.
+    return [u for u in unready_topics(timeline) if not (u.missing and u.read_before)]
+
+
+def deleted_source_topics(timeline: Timeline) -> list[UnreadyTopics]:
+    """Waits for topics that the application read until they were deleted."""
+    return [u for u in unready_topics(timeline) if u.missing and u.read_before]
+
+
+def unready_topics(timeline: Timeline) -> list[UnreadyTopics]:
+    """Every long wait for topics that did not end in an application error."""
+    return timeline.cached_as("unready topics", lambda: list(_unready_topics(timeline)))
+
+
+def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
+    """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
+    rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
+    return (*rebalances, *timeline.moves(unready.end - ROUND_TRIP_MS, unready.end + AT_ONCE_MS))
+
+
+def _unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
+    reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
+    for run in runs(reports, time_of, ONE_REBALANCE_MS):
+        begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
+        if not missing or (end - begin >= AT_ONCE_MS and not _failed_after(timeline, end)):
+            topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
+            yield UnreadyTopics(run, tuple(topics), missing, _had_tasks(timeline, begin))
+
+
+def _had_tasks(timeline: Timeline, until: int) -> bool:
+    # A task needs all source topics of its subtopology.
+    return any(e.active for e in timeline.of(TasksAssigned).between(0, until - 1))
+
+
+def _topics(detail: str) -> list[str]:
+    found = _MISSING.search(detail) or _UNFIT.search(detail)
+    return [name for name in re.split(r"[\s,\[\]]+", found[1]) if name] if found else []
+
+
+def _missing(run: list[StreamsStatusReported]) -> bool:
+    return any(_MISSING.search(e.detail or "") for e in run)
+
+
+def _failed_after(timeline: Timeline, at: int) -> bool:
+    # Missing topics that end the application are the cause `streams-shutdown`.
+    ends = timeline.of(StreamsStateChanged).between(at - ROUND_TRIP_MS, at + ONE_REBALANCE_MS)
+    return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)

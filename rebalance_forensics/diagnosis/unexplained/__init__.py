@@ -1,0 +1,1 @@
+"""What no cause explains: rebalances without a reason, members kept out, losses that only a client logs."""
