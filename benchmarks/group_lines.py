@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.read_split import read_split
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.report.json_report import to_json
 
 LINES = 30_000

@@ -13,7 +13,7 @@ from rebalance_forensics.cli.options import EngineName, SeverityName
 from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 
 if TYPE_CHECKING:
     from rebalance_forensics.diagnosis.model import Incident

@@ -15,8 +15,7 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listing
 from rebalance_forensics.pipeline.inputs.log_streams import PART, Part
 from rebalance_forensics.pipeline.inputs.sights import read_as
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.inputs.task_messages import MESSAGES, TaskMessages, messages_in
-from rebalance_forensics.pipeline.schemas import Kind, spark_schema
+from rebalance_forensics.pipeline.schemas import MESSAGES, Kind, TaskMessages, messages_in, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

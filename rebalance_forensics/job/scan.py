@@ -20,11 +20,10 @@ from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_ta
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
 from rebalance_forensics.pipeline.inputs.table_rows import Hour
-from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
 from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
-from rebalance_forensics.pipeline.schemas import object_of
+from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import moment

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
 from rebalance_forensics.pipeline.spark.session import active_session, start_session
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -48,7 +48,7 @@ from rebalance_forensics.pipeline.stages import (
 from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitStats
 from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.process import scratch
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.process.stop_signals import at_once
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split

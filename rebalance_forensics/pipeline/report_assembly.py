@@ -19,7 +19,7 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from rebalance_forensics.pipeline.cases import Cases, CasesInFile
 from rebalance_forensics.pipeline.schemas import NO_ROWS, Kind, is_one_of, object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

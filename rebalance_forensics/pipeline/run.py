@@ -19,7 +19,7 @@ from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.sources.files.archives import held_open
 

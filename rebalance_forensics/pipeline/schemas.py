@@ -1,8 +1,8 @@
-"""The one shape in which events, results and counts travel between the stages."""
+"""The one shape in which events, results, counts and messages travel between the stages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import NamedTuple, TypeVar, cast
@@ -151,3 +151,19 @@ def rows_of(batch: pa.RecordBatch) -> list[Row]:
         for column in batch.columns
     ]
     return [Row(*values) for values in zip(*columns, strict=True)]
+
+
+TaskMessages = list[tuple[str, str]]
+"""What it is, and its text."""
+MESSAGES = pa.schema([("what", pa.string()), ("text", pa.string())])
+
+
+def message_batch(messages: Sequence[tuple[str, str]]) -> pa.RecordBatch:
+    """What a task reports, as Arrow."""
+    columns = [[what for what, _ in messages], [text for _, text in messages]]
+    return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], schema=MESSAGES)
+
+
+def messages_in(batches: Iterable[pa.RecordBatch]) -> TaskMessages:
+    """The pairs back from Arrow."""
+    return [pair for b in batches for pair in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True)]

@@ -36,7 +36,7 @@ from rebalance_forensics.pipeline.schemas import (
 )
 from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitLines, SplitStats
 from rebalance_forensics.pipeline.workload import shard_of
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents

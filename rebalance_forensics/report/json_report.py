@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from rebalance_forensics.diagnosis.model import Incident, Probability
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import Time
 from rebalance_forensics.report.documents import Document, pieces
 from rebalance_forensics.report.model import SCHEMA_VERSION, Report

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 from tests.conftest import ROOT, SHORT_LOG, Command
 
 SAID = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.job.steps.scan_step import Scan
-from rebalance_forensics.pipeline.inputs.task_messages import TaskMessages
+from rebalance_forensics.pipeline.schemas import TaskMessages
 from tests.job.conftest import Run, rows
 from tests.job.days import packed
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from rebalance_forensics.job.lake.damage import batches_of
 from rebalance_forensics.job.lake.layout import partition_files
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
-from rebalance_forensics.pipeline.inputs.fingerprints import is_another
-from rebalance_forensics.pipeline.inputs.sights import Sight, read_as, shown, sight_of
+from rebalance_forensics.pipeline.inputs.sights import Sight, is_another, read_as, shown, sight_of
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import hashed

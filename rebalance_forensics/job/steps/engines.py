@@ -15,8 +15,7 @@ from rebalance_forensics.job.steps.scan_step import Scan, TableScan, scan_rows, 
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_here, look_task, looked, together
 from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.table_rows import Hour, arrow_batches, arrow_hours, spark_batches, spark_hours
-from rebalance_forensics.pipeline.inputs.task_messages import MESSAGES, TaskMessages, messages_in
-from rebalance_forensics.pipeline.schemas import spark_schema
+from rebalance_forensics.pipeline.schemas import MESSAGES, TaskMessages, messages_in, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,8 +20,7 @@ from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.inputs.task_messages import message_batch
-from rebalance_forensics.pipeline.schemas import Kind, Row, payload_of
+from rebalance_forensics.pipeline.schemas import Kind, Row, message_batch, payload_of
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import generation_row, pause_row, unread_row

@@ -16,11 +16,10 @@ from rebalance_forensics.pipeline.inputs.log_tables import LogTable, read_rows
 from rebalance_forensics.pipeline.inputs.resumption import Settled, digest_of, settled_of, splits_of
 from rebalance_forensics.pipeline.inputs.sights import Sight
 from rebalance_forensics.pipeline.inputs.stores import Store, open_location
-from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan, deal, reading_of
 from rebalance_forensics.pipeline.read_split import Reading
-from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind
+from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind, message_batch
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.records import DAY_MS

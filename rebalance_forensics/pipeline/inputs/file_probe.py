@@ -13,11 +13,10 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
-from rebalance_forensics.pipeline.inputs.fingerprints import fingerprint_of
-from rebalance_forensics.pipeline.inputs.sights import Sight
+from rebalance_forensics.pipeline.inputs.sights import Sight, fingerprint_of
 from rebalance_forensics.pipeline.inputs.stores import open_location
-from rebalance_forensics.pipeline.inputs.task_messages import message_batch
 from rebalance_forensics.pipeline.read_plan import printable
+from rebalance_forensics.pipeline.schemas import message_batch
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
 from rebalance_forensics.sources.files.places import open_remote_with

@@ -13,7 +13,7 @@ from rebalance_forensics.pipeline.spark.class_archives import archive_for
 from rebalance_forensics.pipeline.spark.java import find_java
 from rebalance_forensics.pipeline.spark.jvm_launch import Booting, launch
 from rebalance_forensics.process import stop_signals
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rebalance_forensics.pipeline.spark.jvm_launch import START_SECONDS, class_path, jvm_environment, module_options
 from rebalance_forensics.pipeline.spark.session import jvm_options, local_settings
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _LOOK_SECONDS = 1.0

@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.spark.class_archives import Archive, archive_f
 from rebalance_forensics.pipeline.spark.java import Java, find_java
 from rebalance_forensics.pipeline.spark.jvm_launch import Booting, command_line, launch
 from rebalance_forensics.pipeline.workload import shard_keys
-from rebalance_forensics.process.cores import cores
+from rebalance_forensics.process.resources import cores
 
 LINES = """\
 [2026-03-01 10:00:00,000] INFO [GroupCoordinator 1]: Stabilized group payments generation 1 \

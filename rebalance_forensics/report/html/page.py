@@ -12,7 +12,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from rebalance_forensics.process.garbage_collection import collecting_rarely
+from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import differential, incident_facts, times, wording
 from rebalance_forensics.report.conclusions import caveat, conclusion
