@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, groupby
+from itertools import combinations, groupby, takewhile
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.coordinator import CoordinatorElected, TopicChanged
-from rebalance_forensics.events.process import BrokerStarted, SettingsReported, StartTimeReported
+from rebalance_forensics.events.process import BrokerStarted, ClusterReported, SettingsReported, StartTimeReported
+from rebalance_forensics.events.rebalances import GenerationStabilized
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
@@ -21,10 +22,11 @@ from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
-from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.names import has_unique_suffix, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
 
 
@@ -38,7 +40,8 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        (known,) = without_copies(tuple(events))
+        everything = tuple(events)
+        (known,) = without_copies(everything)
         shared = with_brokers(with_roles(known, ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)
         self._by_place: dict[str, list[Event]] = defaultdict(list)
@@ -66,7 +69,9 @@ class UngroupedEvents:
         self.witnesses = tuple(_witnesses(common))
         """The lines of each broker's log that show its clock."""
         self._brokers = with_times(common)
-        self._logs_of_brokers = BrokerLogs(common)
+        # A log that is in part a copy was not written all the time by a broker of its own.
+        written, kept = (Counter(map(place_of, found)) for found in (everything, known))
+        self._logs_of_brokers = BrokerLogs(common, {at: log for at, log in logs.items() if written[at] == kept[at]})
         self._depth = 0
         self._on_clock: dict[tuple[object, ...], EventIndex] = {}
 
@@ -92,12 +97,29 @@ class UngroupedEvents:
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""
         if not self.clusters:
-            yield cluster, self, own
+            yield from self._by_cluster_of_logs(cluster, tuple(own))
             return
         by_directory = grouped(own, lambda event: directory_at(event.speaker.file, self._depth))
         for name, ungrouped in self.clusters.items():
             if name in by_directory:
                 yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
+
+    def _by_cluster_of_logs(
+        self, cluster: str, own: Sequence[Event]
+    ) -> Iterator[tuple[str, UngroupedEvents, Sequence[Event]]]:
+        """The same for logs in one directory; logs that could be of either cluster stay under the name of all."""
+        clusters = clusters_of_logs(own, self._logs_of_brokers)
+        if not clusters:
+            yield cluster, self, own
+            return
+        for name, events in grouped(own, lambda event: clusters.get(event.speaker.file, cluster)).items():
+            foreign = {file for file, other in clusters.items() if other != name}
+            shared = (event for of_place in self._at.values() for event in of_place)
+            ungrouped = UngroupedEvents(
+                (event for event in shared if event.speaker.file not in foreign),
+                {place: log for place, log in self.logs.items() if place[0] not in foreign},
+            )
+            yield name, ungrouped, [replace(event, cluster=name) for event in events]
 
     def _note_client(self, event: Event) -> None:
         self._unnamed.add(event)
@@ -259,15 +281,41 @@ class _BrokerLog:
 class BrokerLogs:
     """The logs of brokers, and the pairs of them that cannot be of one cluster."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[Event], extents: LogsRead = MappingProxyType({})) -> None:
+        """`extents` is how far each log was read: a broker may go on for long without a line that is known."""
         self._logs: dict[Place, _BrokerLog] = defaultdict(_BrokerLog)
         for event in events:
             self._logs[place_of(event)].add(event)
+        for place, of_broker in self._logs.items():
+            if (read := extents.get(place)) is not None:
+                of_broker.times += [at for at in (read.first, read.last) if at is not None]
         self._rivals: dict[Place, set[Place]] = defaultdict(set)
         for log, other in combinations(self._logs, 2):
             if _home(log) != _home(other) and self._logs[log].is_of_another_cluster(self._logs[other]):
                 self._rivals[log].add(other)
                 self._rivals[other].add(log)
+
+    def contradict(self, file: str, other: str) -> bool:
+        """True for the logs of two brokers that cannot be of one cluster."""
+        (clusters, side), (other_clusters, other_side) = (self._sides.get(path, (None, 0)) for path in (file, other))
+        return clusters is not None and clusters == other_clusters and side != other_side
+
+    @cached_property
+    def _sides(self) -> dict[str, tuple[int, int]]:
+        """Log -> two clusters that contradict each other, and which of them it is of; none where there are more."""
+        # Of three logs the first may rule out the second and the second the third: the first and the third are of one.
+        found: dict[str, tuple[int, int]] = {}
+        for number, start in enumerate(self._rivals):
+            sides = {start: 0} if start[0] not in found else {}
+            waiting = [*sides]
+            while waiting:
+                place = waiting.pop()
+                fresh = [rival for rival in self._rivals[place] if rival not in sides]
+                sides |= dict.fromkeys(fresh, 1 - sides[place])
+                waiting += fresh
+            if all(sides[rival] != side for place, side in sides.items() for rival in self._rivals[place]):
+                found |= {place[0]: (number, side) for place, side in sides.items()}
+        return found
 
     def directories_of_clusters(self, paths: Collection[str]) -> tuple[int, frozenset[str]] | None:
         """The depth and names of the directories of several clusters, where each has its own.
@@ -299,14 +347,99 @@ class BrokerLogs:
         times = [event.at for event in of_group if event.at is not None]
         files = {place[0] for place in places}
 
-        def nearness(place: Place) -> tuple[bool, int, int]:
-            return place in places, _nearness(place[0], files), self._logs[place].overlap_ms(times)
+        def nearness(place: Place) -> tuple[bool, int, int, int]:
+            return place in places, *_nearness(place[0], files), self._logs[place].overlap_ms(times)
 
         return frozenset(
             place[0]
             for place, rivals in self._rivals.items()
             if place not in places and any(nearness(rival) > nearness(place) for rival in rivals)
         )
+
+
+# A member id is issued by one coordinator to one client, so logs that name the same member are of one cluster. Clients
+# print the id of theirs ("Cluster ID: …"); where they do not, or all clusters have the id of Kafka's Docker examples,
+# two brokers that cannot be of one cluster show that there are two, and so do two coordinators that count generations
+# by turns: within a cluster a coordinator goes on from the generation of the one before.
+def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, str]:
+    """Log -> cluster, by its id or its coordinator's log, for a group's lines of several clusters; empty for one.
+
+    Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
+    """
+    ids = {event.speaker.file: event.cluster_id for event in own if isinstance(event, ClusterReported)}
+    counts = _generations_by_log(own)
+    hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
+    several = len({*ids.values()}) > 1
+    if not several and len(counts) < 2:
+        return {}
+    logs = _LinkedLogs()
+    for event in own:
+        logs.add(event)
+    found: dict[str, str] = {}
+    groups = logs.groups()
+    for together in groups:
+        named = {ids[file] for file in together if file in ids}
+        if len(named) > 1:
+            return {}
+        coordinator = min((file for file in together if file in counts), default=None)
+        others = [file for file in counts if file not in together]
+        apart = coordinator is not None and any(
+            brokers.contradict(coordinator, other) or _count_by_turns(counts[coordinator], counts[other])
+            for other in others
+        )
+        if several and named:
+            found |= dict.fromkeys(together, named.pop())
+        elif apart and coordinator is not None:
+            found |= dict.fromkeys(together, hosts[coordinator] or coordinator)
+    return found if len({*found.values()}) > 1 else {}
+
+
+def _generations_by_log(own: Sequence[Event]) -> dict[str, list[tuple[int, int]]]:
+    """Coordinator's log -> the time and number of each generation that it counted."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for event in own:
+        if isinstance(event, GenerationStabilized) and event.at is not None:
+            found[event.speaker.file].append((event.at, event.generation))
+    return found
+
+
+def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
+    """True where one counts on while the other stands elsewhere, for longer than clocks and a rebalance explain."""
+    for one, two in ((counted, other), (other, counted)):
+        for at, generation in two:
+            before = [number for when, number in one if when < at - ONE_REBALANCE_MS]
+            after = [number for when, number in one if when > at + ONE_REBALANCE_MS]
+            if before and after and not max(before) <= generation <= min(after):
+                return True
+    return False
+
+
+class _LinkedLogs:
+    """Logs, those that name the same member or have a line in common together."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self._linking: dict[str, set[str]] = defaultdict(set)
+
+    def add(self, event: Event) -> None:
+        """Add a line of a log."""
+        file = event.speaker.file
+        self.files.add(file)
+        for member in member_ids_in(event):
+            if has_unique_suffix(member):
+                self._linking[member].add(file)
+        # A copy has the same generation at the same time, perhaps by the clock of another zone.
+        if isinstance(event, GenerationStabilized) and event.at is not None:
+            self._linking[f"{event.generation} {event.at % QUARTER_HOUR_MS}"].add(file)
+
+    def groups(self) -> list[frozenset[str]]:
+        """The logs of each cluster, as far as members and copies link them."""
+        found = [{file} for file in sorted(self.files)]
+        for files in self._linking.values():
+            linked = [together for together in found if not together.isdisjoint(files)]
+            if len(linked) > 1:
+                found = [together for together in found if together.isdisjoint(files)] + [set().union(*linked)]
+        return [frozenset(together) for together in found]
 
 
 def directory_at(path: str, depth: int) -> str | None:
@@ -320,9 +453,20 @@ def _home(place: Place) -> tuple[str, str | None]:
     return place[0].rpartition("/")[0], place[1]
 
 
-def _nearness(path: str, others: Collection[str]) -> int:
-    """The number of directories from the top that a file shares with the nearest of others."""
-    return max((_shared_directories(path, other) for other in others), default=0)
+def _nearness(path: str, others: Collection[str]) -> tuple[int, int]:
+    """The directories that a file shares with the nearest of others, from the top, and the letters of their names."""
+    return max(
+        ((_shared_directories(path, other), _shared_letters(_name(path), _name(other))) for other in others),
+        default=(0, 0),
+    )
+
+
+def _shared_letters(name: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _shared_directories(path: str, other: str) -> int:

@@ -205,12 +205,17 @@ def _investigated(
     first = known[0]
     assert first.group is not None
     try:
-        own, ungrouped = [_event(row) for row in known], shared.of(first.cluster)
-        case = investigate(first.cluster, first.group, own, ungrouped)
-        printed = _PrintedTimes(chain(own, shared.listed[first.cluster]), case.clocks)
-        return [*_broken_off(case), *_written(case, first, printed, what, writer)]
+        done: list[tuple[str, str]] = []
+        own = [_event(row) for row in known]
+        for _, ungrouped, part in shared.of(first.cluster).by_cluster(first.cluster, own):
+            # The tables know the cluster that the job was told; two groups of one name are told apart all the same.
+            lines = tuple(part)
+            case = investigate(first.cluster, first.group, lines, ungrouped)
+            printed = _PrintedTimes(chain(lines, shared.listed[first.cluster]), case.clocks)
+            done += [*_broken_off(case), *_written(case, first, printed, what, writer)]
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
+    return done
 
 
 def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
