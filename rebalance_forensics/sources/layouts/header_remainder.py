@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     rf"""(?P<heartbeat>{_HEARTBEAT_THREAD}\ \|\ (?:(?!\ +[|-]\ )[^\[\n]){{1,249}}(?=\ +\|\ ))
     | (?P<bundle>\d+\ -\ [\w.-]+\ -\ \d[\w.]*(?=\s*\|))
     | (?P<worker>\#\d+(?=\s))
-    | (?P<separator>(?:[-\u2013|:,>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
+    | (?P<separator>(?:[-\u2013|:,=>\#/~]+|\|\|)(?=[\s\[]|\Z)|[|\t]+|(?<!\ );+(?!\ ))
     | (?P<level>\[?{LEVEL}(?![\w.-])\s*\]?:?)
     | (?P<jvm>Thread\[(?:\#\d+,)?(?P<name>[^\],\n]*+)[^\]\n]*+\]:(?=\s))
     | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<(?!\w+Connection\ )[^>\n]*>)
@@ -51,7 +51,7 @@ _COLUMN = re.compile(r"[|;\t]")
 _NO_LOGGER = re.compile(r"(?:Exception|Error|Throwable)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z")
 _ASIDE = rf"(?:\s*+(?:\[[^\]\n]*+\]|{_NESTED}))?"
 # Of blanks before a separator, a tab among them is one itself.
-_ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;>#]++\s|[|;])|[^\S\t]*+\t)")
+_ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;=>#]++\s|[|;])|[^\S\t]*+\t)")
 _NAMED = re.compile(r"[A-Z][a-z]+\Z")
 _DASH = re.compile(rf"{_ASIDE}\s++[-|]\s")
 _LEVEL_NEXT = re.compile(rf"\s++(?:\S++\s++)??(?:\[?{LEVEL}\b|[IWEAF]\s)")
