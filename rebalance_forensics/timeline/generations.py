@@ -238,7 +238,11 @@ def members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
     """The members of the generation: by the leader's assignment if printed, else those that match the count."""
     ids = _member_ids(slot)
     members = {_member(m, slot.joined.get(m) or participants.of_member(m), m) for m in ids}
-    return tuple(sorted(members | _successors(slot, members), key=lambda m: (m.client_id or "", m.member_id or "")))
+    return _in_order(members | _successors(slot, members))
+
+
+def _in_order(members: Iterable[Member]) -> tuple[Member, ...]:
+    return tuple(sorted(members, key=lambda m: (m.client_id or "", m.member_id or "")))
 
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
@@ -458,20 +462,7 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
     for index, slot in enumerate(slots):
         earlier = slots[index - 1].lagging if index else frozenset()
         before = {m.member_id for m in found[-1].members if m.member_id} - earlier if found else set()
-        members = tuple(
-            sorted(
-                (
-                    Member(
-                        member_id=m,
-                        client_id=min(a.client_ids, default=None) if a else None,
-                        instance_id=min(a.instance_ids, default=None) if a else None,
-                        host=min(a.hosts or a.endpoints, default=None) if a else None,
-                    )
-                    for m, a in slot.members.items()
-                ),
-                key=lambda m: (m.client_id or "", m.member_id or ""),
-            )
-        )
+        members = _in_order(_member(m, participant, m) for m, participant in slot.members.items())
         ids = {m.member_id for m in members if m.member_id} - slot.lagging
         last = index == len(slots) - 1
         found.append(
