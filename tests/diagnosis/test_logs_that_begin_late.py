@@ -198,15 +198,14 @@ def test_a_member_that_subscribes_as_its_log_begins_may_have_been_in_generation_
     assert sure(alone_in_generation_eight(started))["startup"] >= 0.9
 
 
-@pytest.mark.parametrize(("since", "certain"), [("00:59:00.000", True), ("01:09:50.000", False)])
-def test_brokers_that_were_not_heard_before_do_not_tell_a_pattern_from_a_new_subscription(
-    since: str, *, certain: bool
-) -> None:
+@pytest.mark.parametrize("since", ["00:59:00.000", "01:09:50.000"])
+def test_the_log_of_one_broker_does_not_tell_a_pattern_from_a_new_subscription(since: str) -> None:
+    """A broker logs the partitions that it hosts: a new topic may be in the log of another."""
     story = Story(seen="brokers").formed("c-1", "c-2")
     changed = "subscription has changed from [orders] at the beginning of the rebalance to [orders, orders-eu]"
     updating = f"Updating metadata for member {story.id_of('c-2')} during Stable; client reason: {changed}"
     story.rebalanced("01:10:00.000", updating, ["c-1", "c-2"])
     cause = begun(story, since).the_incident().root_causes[0]
     assert cause.cause == "subscription-change"
-    assert (cause.confidence >= 0.9) is certain
-    assert ("or reads a pattern" in cause.narrative) is not certain
+    assert cause.confidence < 0.9
+    assert "or reads a pattern" in cause.narrative
