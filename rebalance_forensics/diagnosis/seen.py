@@ -6,7 +6,7 @@ Whether a log would show it follows from its coverage and from what its client l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from msgspec import Struct
@@ -71,27 +71,7 @@ def coordinator_place(timeline: Timeline, begin: int, end: int) -> Place:
     return Place(begin, end, covering(timeline.coverage.brokers, begin, end), coordinator_log(begin, end))
 
 
-Found = tuple[Iterable[Event], Place]
-By = Callable[[Timeline, Subject, tuple[type[Event], ...], int, int], Iterator[Found]]
 When = Callable[[Subject], Iterable[tuple[int, int]]]
-
-
-def members(
-    timeline: Timeline, subject: Subject, types: tuple[type[Event], ...], begin: int, end: int
-) -> Iterator[Found]:
-    """The members that the hypothesis is about, in their own logs."""
-    for participant in subject.participants:
-        lines = timeline.events_from(participant, *types).between(begin, end)
-        yield lines, own_place(timeline, participant, begin, end, *types)
-
-
-def coordinator(
-    timeline: Timeline, subject: Subject, types: tuple[type[Event], ...], begin: int, end: int
-) -> Iterator[Found]:
-    """The group's coordinator, of this group."""
-    del subject
-    lines = timeline.own.of_type(*types).between(begin, end)
-    yield [e for e in lines if e.group == timeline.group], coordinator_place(timeline, begin, end)
 
 
 def just_before(subject: Subject) -> Iterable[tuple[int, int]]:
@@ -99,12 +79,13 @@ def just_before(subject: Subject) -> Iterable[tuple[int, int]]:
     return [(subject.begin - HEARTBEAT_MS, subject.end)]
 
 
-def logged(name: str, *types: type[Event], by: By, when: When, present: str, absent: str = "") -> Sign:
-    """A sign that is nothing but this question: events of these types, by whom, and when."""
+def logged_by_coordinator(name: str, *types: type[Event], when: When, present: str, absent: str) -> Sign:
+    """A sign that is nothing but this question: did the group's coordinator log events of these types, and when."""
 
     def ask(timeline: Timeline, subject: Subject) -> Answer:
-        found = [place for begin, end in when(subject) for place in by(timeline, subject, types, begin, end)]
-        return seen((e for lines, _ in found for e in lines), (place for _, place in found))
+        spans, events = [*when(subject)], timeline.own.of_type(*types)
+        lines = (e for begin, end in spans for e in events.between(begin, end) if e.group == timeline.group)
+        return seen(lines, (coordinator_place(timeline, *span) for span in spans))
 
     return Sign(id=name, present=present, absent=absent, ask=ask)
 

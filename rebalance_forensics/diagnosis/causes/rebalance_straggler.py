@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import startup_ar
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import vanished_topics
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.seen import client_log, coordinator, coordinator_place, logged, looked, seen
+from rebalance_forensics.diagnosis.seen import client_log, coordinator_place, logged_by_coordinator, looked, seen
 from rebalance_forensics.diagnosis.sign import (
     DECISIVE,
     STRONG,
@@ -212,10 +212,9 @@ def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: in
 
 
 # The group waited for another broker to load it, not for one of its members.
-COORDINATOR_MOVED = logged(
+COORDINATOR_MOVED = logged_by_coordinator(
     "coordinator-moved-meanwhile",
     GroupLoaded,
-    by=coordinator,
     when=while_open,
     present="the coordinator moved while the barrier was open, so the members had to find it again first",
     absent="the coordinator did not move while the barrier was open",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
-from rebalance_forensics.diagnosis.seen import coordinator, coordinator_place, just_before, logged, own_place, seen
+from rebalance_forensics.diagnosis.seen import coordinator_place, just_before, logged_by_coordinator, own_place, seen
 from rebalance_forensics.diagnosis.sign import STRONG, Answer, Need, Subject, Unobservable, sign, speaks_against
 from rebalance_forensics.events.coordinator import CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded
 from rebalance_forensics.timeline.facts import Rebalance
@@ -36,10 +36,9 @@ def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
     return seen(requests, (own_place(timeline, member, begin, end) for member in subject.participants))
 
 
-COORDINATOR_MOVED = logged(
+COORDINATOR_MOVED = logged_by_coordinator(
     "coordinator-moved",
     *(CoordinatorElected, CoordinatorResigned, GroupLoaded, GroupUnloaded),
-    by=coordinator,
     when=just_before,
     present="the coordinator of the group moved at that time",
     absent="the coordinator did not move at that time",
