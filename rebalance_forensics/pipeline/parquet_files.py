@@ -11,8 +11,23 @@ import pyarrow.parquet as pq
 from rebalance_forensics.pipeline.event_files import COLUMNS, event_table
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.tables.columns import Cells
-from rebalance_forensics.pipeline.tables.rows import finding_rows, generation_row, incident_row, pause_row, unread_row
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, UNREAD, Table
+from rebalance_forensics.pipeline.tables.rows import (
+    finding_rows,
+    generation_row,
+    incident_group_rows,
+    incident_row,
+    pause_row,
+    unread_row,
+)
+from rebalance_forensics.pipeline.tables.schemas import (
+    FINDINGS,
+    GENERATIONS,
+    INCIDENT_GROUPS,
+    INCIDENTS,
+    PAUSES,
+    UNREAD,
+    Table,
+)
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import OutputError, replacing
 
@@ -39,11 +54,10 @@ def _tables(report: Report) -> Iterator[tuple[Table, Iterable[Cells]]]:
     )
     yield PAUSES, ({"cluster": g.cluster, **pause_row(g, pause)} for g in groups for pause in g.pauses)
     yield UNREAD, ({"cluster": g.cluster, **unread_row(g, span)} for g in groups for span in g.unread)
-    yield INCIDENTS, ({"cluster": incident.cluster, **incident_row(incident)} for incident in report.incidents)
-    yield (
-        FINDINGS,
-        ({"cluster": incident.cluster, **row} for incident in report.incidents for row in finding_rows(incident)),
-    )
+    incidents = report.incidents
+    yield INCIDENTS, ({"cluster": each.cluster, **incident_row(each)} for each in incidents)
+    yield INCIDENT_GROUPS, ({"cluster": each.cluster, **row} for each in incidents for row in incident_group_rows(each))
+    yield FINDINGS, ({"cluster": each.cluster, **row} for each in incidents for row in finding_rows(each))
 
 
 def _write(table: pa.Table, target: Path, mode: int | None) -> None:
