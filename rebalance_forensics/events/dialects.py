@@ -17,6 +17,7 @@ from msgspec import Struct
 
 FILE = Path(__file__).with_name("dialects.yaml")
 
+NO_SUCH_STEP = "no such step"
 Condition = Mapping[str, str | int | bool | list[str | None] | None]
 """Values that fields must have. `*` is any value but null, `~text` a value that contains the text."""
 
@@ -75,3 +76,23 @@ def dialects() -> Dialects:
     """The file, read once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return msgspec.convert(yaml.load(FILE.read_text(encoding="utf-8"), Loader=loader), Dialects)  # noqa: S506 - it is safe
+
+
+Release = tuple[int, ...]
+
+
+@cache
+def unlogged(client: str, fact: str) -> tuple[Silence, ...]:
+    """The silences of a client about a fact; none where it logs the fact in every release."""
+    return tuple(s for s in dialects().not_logged if client in s.clients and fact in s.facts)
+
+
+def logged_since(client: str, fact: str) -> Release:
+    """The first release that logs the fact, of a client that did not do so before; empty where every release does."""
+    ends = [tuple(map(int, s.before.split("."))) for s in unlogged(client, fact) if s.before]
+    return max(ends, default=())
+
+
+def never_happens(client: str, fact: str) -> bool:
+    """The client has no such step, so no log of it can show one."""
+    return any(s.level == NO_SUCH_STEP for s in unlogged(client, fact))

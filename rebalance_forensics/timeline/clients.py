@@ -1,8 +1,8 @@
 """What each client does and logs: the one place that knows how clients differ.
 
-`CLIENTS` is the data: a profile for each client library, from its own source. The questions below it ("would it have
-logged that?", "does a slow record silence it?") are answered from the profile and from the release that the client
-prints. A rule that needs to know more of a client adds a field here.
+`CLIENTS` holds what each client library does, from its own source; what it logs stands in events/dialects.yaml. The
+questions below ("would it have logged that?", "does a slow record silence it?") are answered from both and from the
+release that the client prints. A rule that needs to know more of a client adds a field here, or a fact there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.dialects import logged_since, never_happens
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp, PartitionsAssigned
 from rebalance_forensics.events.process import ConsumerClosed, VersionReported
@@ -55,8 +56,6 @@ class Client(Struct, frozen=True, kw_only=True):
     component: str | None = None
     """The module that logs, where two clients share a folder."""
     heartbeats: Heartbeats = "own thread"
-    poll_timer: bool = True
-    """Leaves the group when the application does not poll for max.poll.interval.ms."""
     leaves_to_reset: bool = False
     """Logs a LeaveGroup when it drops its member id after an error. The consumer was not closed, and the request may
     not reach the coordinator, which then expires the session."""
@@ -65,21 +64,18 @@ class Client(Struct, frozen=True, kw_only=True):
 CLIENTS = (
     Client(name="Java", wording="consumer"),
     Client(name="librdkafka", wording="librdkafka"),
-    # Sarama (consumer_group.go), franz-go (consumer_group.go) and kafka-go (consumergroup.go) heartbeat in a goroutine,
-    # however long a record takes. kafka-go leaves to reset (consumergroup.go, run).
-    Client(name="Sarama, franz-go, kafka-go", wording="go", poll_timer=False, leaves_to_reset=True),
-    Client(name="KafkaJS", wording="node", heartbeats="between records", poll_timer=False),  # runner.js
+    # consumer_group_session.go, consumer_group.go and consumergroup.go: a goroutine, however long a record takes.
+    Client(name="Sarama", wording="sarama"),
+    Client(name="franz-go", wording="franz-go"),
+    Client(name="kafka-go", wording="kafka-go", leaves_to_reset=True),  # consumergroup.go, run
+    Client(name="KafkaJS", wording="node", heartbeats="between records"),  # runner.js
     # group_coordinator.py: a coroutine of the application's own event loop.
     Client(name="aiokafka", wording="python", component="group_coordinator", heartbeats="event loop"),
     Client(name="kafka-python", wording="python"),
-    Client(name="ruby-kafka", wording="ruby", heartbeats="event loop", poll_timer=False),  # consumer.rb
-    Client(name="brod", wording="erlang", poll_timer=False),
+    Client(name="ruby-kafka", wording="ruby", heartbeats="event loop"),  # consumer.rb
+    Client(name="brod", wording="erlang"),
 )
 
-HEARTBEAT_THREAD_SINCE = (0, 10, 1)
-"""Java: before KIP-62 heartbeats were sent by poll(), and there was no poll timer."""
-LEAVE_LOGGED_SINCE = (2, 1)
-"""Java: AbstractCoordinator.maybeLeaveGroup logs its LeaveGroup at INFO."""
 STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)
 """Java: a static member sends no LeaveGroup on a poll timeout, and logged nothing of it before."""
 CONNECT_LOG4J2_SINCE = (4, 0)
@@ -188,7 +184,7 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
         return False
     release = timeline.cached(latest_release).get(participant)
     if release is not None:
-        return release >= LEAVE_LOGGED_SINCE
+        return release >= logged_since("Java 1.0 to 2.6", "leaves the group")
     if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
         return True
     return not any(e.after_sync for e in timeline.of(JoinSucceeded))
@@ -270,7 +266,8 @@ def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
 
 def _is_before_kip_62(event: VersionReported) -> bool:
     spread = release_range(event.version)
-    return spread is not None and spread[1] < HEARTBEAT_THREAD_SINCE
+    # KIP-62 brought the poll timer and the heartbeat thread together.
+    return spread is not None and spread[1] < logged_since("Java before 1.0", "poll timeout")
 
 
 def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:
@@ -278,7 +275,9 @@ def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:
     return {
         timeline.participants.of_speaker(event)
         for event in timeline.own.by_clients
-        if (client := client_of(event)) is not None and client.heartbeats == "own thread" and not client.poll_timer
+        if (client := client_of(event)) is not None
+        and client.heartbeats == "own thread"
+        and never_happens(client.name, "poll timeout")
     }
 
 

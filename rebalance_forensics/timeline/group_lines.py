@@ -252,7 +252,7 @@ def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
 
 
 _SESSION_EVENTS = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
-_CLOSES = "go/client-closed"
+_CLOSES = "sarama/client-closed"
 _FROM_START, _FROM_END = 2, 1
 """The number of lookups until the member has joined: a client that starts has to find its coordinator first."""
 

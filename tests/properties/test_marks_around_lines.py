@@ -13,7 +13,20 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze_with_events
 
 PATTERNS = Path(__file__).parents[2] / "patterns"
-CLIENTS = ("connect", "consumer", "erlang", "go", "librdkafka", "node", "php", "python", "ruby", "schema_registry")
+CLIENTS = (
+    "connect",
+    "consumer",
+    "erlang",
+    "franz_go",
+    "kafka_go",
+    "librdkafka",
+    "node",
+    "php",
+    "python",
+    "ruby",
+    "sarama",
+    "schema_registry",
+)
 Mark = Callable[[Sequence[str]], str]
 
 
