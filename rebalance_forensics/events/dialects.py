@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import yaml
@@ -51,13 +52,13 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts that clients do not log: at `level` or above, in releases before `before`, as `proof` shows.
 
-    `level` is the least level that stays silent, so INFO where the fact is logged at DEBUG only; `never` where no level
-    shows it, `no such step` where the client has nothing to log.
+    `level` is the highest level that does not show them, so INFO where DEBUG does; `any` where no level shows them, and
+    `no such step` where the client has nothing to log.
     """
 
     clients: tuple[str, ...]
     facts: tuple[str, ...]
-    level: str
+    level: Literal["INFO", "any", "no such step"]
     proof: str
     before: str | None = None
 
@@ -96,3 +97,22 @@ def logged_since(client: str, fact: str) -> Release:
 def never_happens(client: str, fact: str) -> bool:
     """The client has no such step, so no log of it can show one."""
     return any(s.level == NO_SUCH_STEP for s in unlogged(client, fact))
+
+
+@cache
+def unlogged_levels(client: str, event: str) -> frozenset[str]:
+    """The levels that show no event of this type, of a client that logs it in no release; empty where one shows it.
+
+    A fact is an event's own if it is the first that says it, whatever its fields; else with the fields given.
+    """
+    first = [fact for fact in dialects().facts if event in fact.said_by[0]]
+    own = [fact for fact in first if not fact.said_by[0][event]] or first
+    levels = [{s.level for s in unlogged(client, fact.name) if s.before is None} for fact in own]
+    return frozenset[str]().union(*levels) if own and all(levels) else frozenset()
+
+
+@cache
+def events_at_debug(client: str) -> frozenset[str]:
+    """The types of events that this client logs at DEBUG only."""
+    own = {event for fact in dialects().facts for event in fact.said_by[0]}
+    return frozenset(event for event in own if unlogged_levels(client, event) == {"INFO"})

@@ -13,9 +13,15 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.dialects import logged_since, never_happens
+from rebalance_forensics.events.dialects import (
+    events_at_debug,
+    logged_since,
+    never_happens,
+    unlogged_levels,
+)
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp, PartitionsAssigned
 from rebalance_forensics.events.process import ConsumerClosed, VersionReported
@@ -182,6 +188,8 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
     # The release that it prints decides; where it prints none, other lines of that age do.
     if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
         return False
+    if not _writes(timeline, participant, LeaveSent):
+        return False
     release = timeline.cached(latest_release).get(participant)
     if release is not None:
         return release >= logged_since("Java 1.0 to 2.6", "leaves the group")
@@ -192,6 +200,8 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
 
 def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show that the poll timeout of this member expired."""
+    if not _writes(timeline, participant, PollTimeoutExpired):
+        return False
     # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
         return _release(timeline, participant) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
@@ -202,6 +212,8 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone."""
     # A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member
     # rejoined; no more does the log of a Java client 0.9, which joins at DEBUG.
+    if not (_writes(timeline, participant, JoinStarted) or _writes(timeline, participant, JoinSucceeded)):
+        return False
     notices = timeline.events_from(participant, HeartbeatFailed, JoinRequested)
     if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
         return bool(timeline.events_from(participant, JoinStarted))
@@ -210,10 +222,30 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     )
 
 
+def logs_leadership(joined: Event) -> bool:
+    """The client that logged this join would also have logged, at the same level, that it leads."""
+    library = client_of(joined)
+    if library is None or library is _JAVA:
+        return False
+    return unlogged_levels(library.name, "AssignmentComputed") <= unlogged_levels(library.name, "JoinSucceeded")
+
+
 def would_log(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
-    """The log at hand would show events of this type, as far as the client's release decides it."""
+    """The log at hand would show events of this type, as far as the client, its level and its release decide it."""
     question = _LOGGED_BY_RELEASE.get(kind)
-    return question is None or question(timeline, participant)
+    return _writes(timeline, participant, kind) if question is None else question(timeline, participant)
+
+
+def _writes(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
+    """The library of a participant logs events of this type at a level that its log shows; granted of Java."""
+    library = library_of(timeline, participant)
+    if library is None or library is _JAVA:
+        return True
+    levels = unlogged_levels(library.name, kind.__name__)
+    if "INFO" in levels:
+        shown = (EVENT_TYPES[name] for name in events_at_debug(library.name))
+        return bool(timeline.events_from(participant, *shown))
+    return "any" not in levels
 
 
 _LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]] = {
@@ -268,6 +300,10 @@ def _is_before_kip_62(event: VersionReported) -> bool:
     spread = release_range(event.version)
     # KIP-62 brought the poll timer and the heartbeat thread together.
     return spread is not None and spread[1] < logged_since("Java before 1.0", "poll timeout")
+
+
+def _hides_slow_records(client: Client) -> bool:
+    return client.heartbeats == "own thread" and never_happens(client.name, "poll timeout")
 
 
 def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:

@@ -26,9 +26,15 @@ def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
         for names, cell in CELLS.items()
         for silence in cell.silences
         for said in cell.said
+        if not (silence.level == "INFO" and said.only_at_debug)
         if silence.before is None or said.first is None or said.first < _release(silence.before)
     ]
     assert contradicted == []
+
+
+def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
+    at_debug = {names for names, cell in CELLS.items() if cell.said and all(said.only_at_debug for said in cell.said)}
+    assert {names for names in at_debug if all(s.level != "INFO" for s in CELLS[names].silences)} == set()
 
 
 def test_every_message_of_a_client_states_a_fact_or_is_background() -> None:

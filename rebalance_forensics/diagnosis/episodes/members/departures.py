@@ -33,6 +33,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline.clients import logs_leadership
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -49,9 +50,6 @@ from rebalance_forensics.timeline.windows import (
     ROUND_TRIP_MS,
     TICK_MS,
 )
-
-# Patterns of clients whose join line says that the member leads.
-_LEADS = ("librdkafka/", "python/", "go/")
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -119,10 +117,9 @@ def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
 
 
 def _leaders_log_assignments(timeline: Timeline) -> bool:
-    # Java clients log their leadership from 2.4 on; kafka-python, aiokafka, franz-go and kafka-go always; librdkafka
-    # when it joins.
+    # Java clients log their leadership from 2.4 on, others always or never.
     joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
-    return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(e.pattern.startswith(_LEADS) for e in joined)
+    return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(map(logs_leadership, joined))
 
 
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:

@@ -1,0 +1,69 @@
+"""What a client never logs proves nothing by its absence."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
+from rebalance_forensics.timeline.clients import lacks_poll_timer, logs_leadership, would_log
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from tests.kafka_words import member_id
+from tests.story import Story
+
+FORGOTTEN = "kafka server: The provided member is not known in the current generation"
+SARAMA = [f"consumergroup/payments: lost ownership of map[orders:[0 1]] due to {FORGOTTEN}"]
+AIOKAFKA = ["(Re-)joining group payments", f"Joined group 'payments' (generation 7) with member_id {member_id('c-1')}"]
+KGO = [
+    "joining group; group: payments",
+    f"joined; group: payments, member_id: {member_id('c-1')}, instance_id: <nil>, generation: 7, leader: false",
+]
+RDKAFKA = ['Group "payments": failed to run assignor "range" for 3 member(s): no topics']
+RDKAFKA_AT_DEBUG = [*RDKAFKA, 'Group "payments" coordinator is b2.example.net:9092 id 2']
+BROD = ["Group member (payments,coor=<0.4032.0>,cb=<0.4021.0>,generation=5): elected=true"]
+
+
+def member(*messages: str, logger: str = "app.orders") -> tuple[Timeline, Participant]:
+    story = Story(seen="clients")
+    for second, message in enumerate(messages):
+        story.line("c-1/app.log", f"01:00:{second:02}.000", message, logger=logger)
+    timeline = story.timeline()
+    (participant,) = {timeline.participants.of_speaker(event) for event in timeline.own.by_clients}
+    assert participant is not None
+    return timeline, participant
+
+
+@pytest.mark.parametrize(
+    ("messages", "event", "logger", "logs"),
+    [
+        (SARAMA, LeaveSent, "sarama", False),  # consumer_group.go, leave
+        (SARAMA, JoinStarted, "sarama", False),
+        (KGO, LeaveSent, "kgo", True),
+        (AIOKAFKA, LeaveSent, "aiokafka.consumer.group_coordinator", True),
+        (AIOKAFKA, PollTimeoutExpired, "aiokafka.consumer.group_coordinator", False),  # it leaves, and names no reason
+        (RDKAFKA, LeaveSent, "app.orders", False),  # without debug=cgrp
+        (RDKAFKA_AT_DEBUG, LeaveSent, "app.orders", True),
+    ],
+)
+def test_a_log_shows_what_its_client_logs_at_that_level(
+    messages: list[str], event: type[Event], logger: str, *, logs: bool
+) -> None:
+    assert would_log(*member(*messages, logger=logger), event) is logs
+
+
+@pytest.mark.parametrize(("messages", "logger", "lacks"), [(KGO, "kgo", True), (RDKAFKA, "app.orders", False)])
+def test_a_client_without_a_poll_timer_never_leaves_for_a_slow_record(
+    messages: list[str], logger: str, *, lacks: bool
+) -> None:
+    assert lacks_poll_timer(*member(*messages, logger=logger)) is lacks
+
+
+@pytest.mark.parametrize(("messages", "leads"), [(KGO, True), (BROD, False)])
+def test_a_join_without_a_line_about_leading_shows_a_follower_where_leaders_log_it(
+    messages: list[str], *, leads: bool
+) -> None:
+    timeline, _ = member(*messages)
+    (joined,) = timeline.of(JoinSucceeded)
+    assert logs_leadership(joined) is leads
