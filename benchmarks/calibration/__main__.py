@@ -16,8 +16,11 @@ from benchmarks.calibration.judging import Asked, Run, run_of
 from benchmarks.calibration.labels import VIEWS, Label, View, labels_in
 from benchmarks.calibration.results import falls_short, page
 from benchmarks.calibration.shown import Shown, shown, with_log
+from benchmarks.excerpts import drawn
 from rebalance_forensics.pipeline.refusals import InputError
 
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+SEED = 2
 MOST_ROUNDS = 3
 """Nobody fetches logs more often for one question."""
 
@@ -28,6 +31,7 @@ def main() -> int:
     parser.add_argument("incidents", type=Path, help="directory with one folder an incident: truth.json and logs/")
     parser.add_argument("--views", default=",".join(VIEWS), help="which parts of the logs to show")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "CALIBRATION.md")
+    parser.add_argument("--excerpts", type=int, default=12, help="how many to draw of each incident and sample")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     asked = parser.parse_args()
     labels = list(labels_in(asked.incidents))
@@ -37,10 +41,18 @@ def main() -> int:
     began = time.monotonic()
     with ProcessPoolExecutor(asked.jobs) as pool:
         runs = list(chain.from_iterable(pool.map(partial(_runs, views=views), labels)))
+        excerpts = {
+            what: list(pool.map(partial(drawn, count=asked.excerpts, seed=SEED), _folders_in(directory)))
+            for what, directory in (("incidents", asked.incidents), ("samples", SAMPLES))
+        }
     minutes = max(1, round((time.monotonic() - began) / 60))
-    asked.out.write_text(page(runs, views, minutes, asked.jobs), encoding="utf-8")
+    asked.out.write_text(page(runs, views, excerpts, minutes, asked.jobs), encoding="utf-8")
     print(asked.out.read_text(encoding="utf-8"))
     return 1 if falls_short(runs) else 0
+
+
+def _folders_in(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.is_dir())
 
 
 def _runs(label: Label, views: Sequence[View]) -> list[Run]:

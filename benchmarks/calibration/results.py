@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 from benchmarks.calibration.foreword import ASKED_FOR, FOREWORD, PARTS
 from benchmarks.calibration.judging import Judged, Run, Verdict
 from benchmarks.calibration.labels import LOOKED_INTO, View
+from benchmarks.excerpts import LEVELS, Drawn, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,17 @@ TITLES: dict[View, str] = {
     "grep": "only lines with the group's name",
     "dropped": "every tenth record is lost",
 }
+Excerpts = Mapping[str, Sequence[Drawn]]
+"""By what the excerpts were drawn from: what came of each incident there."""
+_OF_EXCERPTS = (
+    "Runs of 1 to 21 neighbouring lines, drawn at random and analyzed alone (`python -m benchmarks.excerpts`):\n"
+    "how many of their claims the whole logs bear out.\n"
+)
 MANY_ERRORS = 2
 """A share that lies this many standard errors below what it claims is no bad luck."""
 
 
-def page(runs: Sequence[Run], views: Sequence[View], minutes: int, jobs: int) -> str:
+def page(runs: Sequence[Run], views: Sequence[View], excerpts: Excerpts, minutes: int, jobs: int) -> str:
     """The whole document."""
     told = _labelled(runs)
     incidents = {run.label.name: run.label.part for run in runs}
@@ -64,7 +71,24 @@ def page(runs: Sequence[Run], views: Sequence[View], minutes: int, jobs: int) ->
     parts += ["## Each cut\n", _crossed(runs, views), "### Part B alone\n", _crossed(measured, views)]
     parts += [_asked_for(runs, views), _beside(runs, views)]
     parts.append("## What was wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
+    parts.append(claims_of_excerpts(excerpts))
     return "\n".join(parts)
+
+
+def claims_of_excerpts(excerpts: Excerpts) -> str:
+    """How many claims of random excerpts the whole logs bear out, by the confidence of the claim."""
+    titles = [f"{sum(each.excerpts for each in drawn):,} excerpts of {what}" for what, drawn in excerpts.items()]
+    found = [counted([claim for each in drawn for claim in each.claims]) for drawn in excerpts.values()]
+    rows = ["## What excerpts claim\n", _OF_EXCERPTS, _cells("confidence", titles), "|---|" + "--:|" * len(titles)]
+    for level, above in zip(LEVELS, (None, *LEVELS), strict=False):
+        name = f"{level:.2f} and more" if above is None else f"{level:.2f} to {above:.2f}"
+        rows.append(_cells(name, [f"{held:,} of {of:,}" for held, of in (counts[level] for counts in found)]))
+    spoke = [f"{sum(each.spoke for each in drawn):,}" for drawn in excerpts.values()]
+    return "\n".join([*rows, _cells("something found", spoke), ""])
+
+
+def _cells(name: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join((name, *cells))} |"
 
 
 def falls_short(runs: Sequence[Run]) -> list[Bucket]:
