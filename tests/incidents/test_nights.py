@@ -103,3 +103,9 @@ def test_every_output_shows_the_groups_of_a_clusters_incident(unpacked: Unpacked
         assert all(group["group"] in text for text in shown)
     assert "Groups" in shown[0]
     assert "3 groups" in shown[1]
+
+
+def test_members_go_on_reading_while_only_their_coordinator_stands_still(unpacked: Unpacked) -> None:
+    """They fetch from the leaders of their partitions, until the coordinator runs again and refuses them."""
+    spans = [span for history in report_of(unpacked("broker-stalls-3.9.1")).groups for span in history.unread]
+    assert {span.why for span in spans} <= {"fenced", "revoked", "unassigned"}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.membership import PollTimeoutExpired
 from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsLost
 from rebalance_forensics.events.rebalances import JoinStarted
@@ -139,6 +139,8 @@ class LossEstimator(Struct, frozen=True):
         # other brokers. A silent member had been removed earlier.
         if departure.why == "vanished":
             return self._coordinator_failed(departure, owner)
+        if departure.why == "session-expired":
+            return self._coordinator_failed(departure, owner) and self._reaches_other_brokers(departure, owner)
         if departure.why != "expelled":
             return False
         joined = self.timeline.events_from(departure.participant, JoinStarted).last(departure.at - 1)
@@ -156,6 +158,22 @@ class LossEstimator(Struct, frozen=True):
         }
         heard = sum(participant.has_log for participant in self.timeline.membership.members)
         return departure.participant in losers and len(losers) > 1 and 2 * len(losers) > heard
+
+    def _reaches_other_brokers(self, departure: Departure, owner: Owner) -> bool:
+        """True for a member that lost its coordinator and hardly another broker: it fetched from the others."""
+        # One more may be out: a replica that stands still keeps the coordinator from answering. A member that is cut
+        # off fails to reach each of them.
+        back = departure.returned
+        after = departure.at + 1
+        logs_on = self.timeline.events_from(owner[0], Event).any_between(after, self.timeline.last)
+        if back.start is not None if back is not None else not logs_on:
+            return False
+        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
+        own = self.timeline.events_from(owner[0], CoordinatorLost, NodeDisconnected).between(begin, departure.at)
+        coordinators = {event.coordinator for event in own if isinstance(event, CoordinatorLost)}
+        nodes = {event.node for event in own if isinstance(event, NodeDisconnected) and event.node is not None}
+        others = {node for node in nodes if 0 <= node < FIRST_COORDINATOR_NODE} - coordinators
+        return len(self.timeline.own.brokers | self.timeline.ungrouped.brokers) > 2 and len(others) < 2
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
         """The last time before `before` at which the owner's logs show it running."""
