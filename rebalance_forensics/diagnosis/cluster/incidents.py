@@ -231,7 +231,7 @@ def _root_cause(
         evidence=evidence[:MOST_LINES],
         evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
         occurrences=_occurrences(own),
-        advice=_advice(causes),
+        advice=_advice(blow, causes),
         known_bugs=_bugs(causes),
         chain=_chain(blow, causes),
     )
@@ -275,8 +275,10 @@ def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(line for rank in ranks for line in rank if line is not None))
 
 
-def _advice(causes: Sequence[RootCause]) -> tuple[Advice, ...]:
-    """That of the surest: every group has the same from one broker."""
+def _advice(blow: Blow, causes: Sequence[RootCause]) -> tuple[Advice, ...]:
+    """That of the surest: every group has the same from one broker. A broker that stood still was not restarted."""
+    if blow.outages and all(outage.how == "froze" for outage in blow.outages):
+        return (STOOD_STILL_ADVICE,)
     return max(causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
 
 

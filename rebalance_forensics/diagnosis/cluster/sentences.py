@@ -94,7 +94,7 @@ def _brokers(names: Sequence[str], blow: Blow) -> str:
         if blow.cause == "offsets-topic-unavailable":
             return f"__consumer_offsets could not be written because of {names[0]}"
         return f"{names[0]} stopped coordinating its groups{_at(blow)}"
-    times = f" {len(outages)} times" if len(outages) > 1 else ""
+    times = f" at least {len(outages)} times" if len(outages) > 1 else ""
     unwritten = ", and __consumer_offsets could not be written" if blow.cause == "offsets-topic-unavailable" else ""
     return f"{names[0]} {_DID[outages[0].how]}{times}{_from(blow) if times else _at(blow)}{unwritten}"
 

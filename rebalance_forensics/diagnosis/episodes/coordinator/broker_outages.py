@@ -98,7 +98,7 @@ def _touching(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
 
 def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     by_broker: dict[int, list[_Sighting]] = defaultdict(list)
-    seen = (*_stops_and_starts(timeline), *_missed_by_peers(timeline), *_missed_by_clients(timeline))
+    seen = (*_stops_and_starts(timeline), *_missed_by_clients(timeline))
     for sighting in seen:
         by_broker[sighting.broker].append(sighting)
     found = [
@@ -117,20 +117,6 @@ def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
             if event.at is not None:
                 yield _Sighting(event.at, broker, is_back, event)
-
-
-def _missed_by_peers(timeline: Timeline) -> Iterator[_Sighting]:
-    """A broker that at least two others could not reach: requests of replicas and of the controllers' quorum."""
-    missed: dict[int, list[NodeDisconnected]] = defaultdict(list)
-    for event in timeline.ungrouped.of_type(NodeDisconnected):
-        if event.cause in (*NOT_CONNECTED, "request timeout") and event.at is not None:
-            node = broker_of(event)
-            if node in timeline.ungrouped.brokers and node != event.speaker.broker:
-                missed[node].append(event)
-    for broker, events in missed.items():
-        for run in runs(events, time_of, AT_ONCE_MS):
-            if len({event.speaker.broker for event in run} - {None}) > 1:
-                yield from (_Sighting(time_of(event), broker, is_back=False, event=event) for event in run)
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
