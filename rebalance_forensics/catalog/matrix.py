@@ -126,8 +126,12 @@ def sources_of(client: Dialect, line: Line) -> list[str]:
         first, last = line.entry.releases
         if first > _release(client.until) or last < _release(client.since):
             return []
-    logged_by = (line.template.logged_by or ", ".join(line.pattern.loggers)).split(", ")
-    return [source for source in logged_by if any(_holds(words, line.pattern, source) for words in client.words)]
+    return [source for source in logged_by(line) if any(_holds(words, line.pattern, source) for words in client.words)]
+
+
+def logged_by(line: Line) -> list[str]:
+    """The files that log a template, or the classes where it names none."""
+    return (line.template.logged_by or ", ".join(line.pattern.loggers)).split(", ")
 
 
 _AT_DEBUG = " (DEBUG)"
@@ -198,6 +202,14 @@ def _page() -> Iterator[str]:
         for fact in known.facts:
             yield f"| {fact.name} | " + " | ".join(_words(cells[fact.name, client.name]) for client in clients) + " |"
         yield ""
+    yield "## Frameworks and programs\n"
+    yield "What they say themselves; they pass the lines of their client on.\n"
+    yield "| framework | says | source |\n|---|---|---|"
+    for framework in known.frameworks:
+        own = sorted({(line.pattern.id, str(line.pattern.event)) for line in lines() if sources_of(framework, line)})
+        words = ", ".join(f"`{pattern}` ({event})" for pattern, event in own)
+        yield f"| {framework.name} | {words} | {framework.source} |"
+    yield ""
     yield "## What is not logged, and where that shows\n"
     for client in known.clients:
         yield f"### {client.name}\n"

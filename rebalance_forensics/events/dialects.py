@@ -67,6 +67,8 @@ class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that dialects.yaml says. `background` are events that no cause rests on in a client's own log."""
 
     clients: tuple[Dialect, ...]
+    frameworks: tuple[Dialect, ...]
+    """What says something itself about membership and leaves the rest to a client."""
     facts: tuple[Fact, ...]
     not_logged: tuple[Silence, ...]
     background: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rebalance_forensics.catalog.matrix import document, lines, matrix, sources_of, states
+from rebalance_forensics.catalog.matrix import document, lines, logged_by, matrix, sources_of, states
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.dialects import dialects
 
@@ -47,6 +47,14 @@ def test_every_message_of_a_client_states_a_fact_or_is_background() -> None:
         and line.pattern.event not in KNOWN.background
     }
     assert outside == set()
+
+
+def test_every_source_of_a_message_belongs_to_a_client_or_a_framework() -> None:
+    everybody = (*KNOWN.clients, *KNOWN.frameworks)
+    folders = {words.folder.replace("_", "-") for client in everybody for words in client.words}
+    ours = [line for line in lines() if line.pattern.id.partition("/")[0] in folders]
+    known = {(line.pattern.id, source) for line in ours for one in everybody for source in sources_of(one, line)}
+    assert {(line.pattern.id, source) for line in ours for source in logged_by(line)} - known == set()
 
 
 def test_events_and_fields_of_facts_are_those_of_the_vocabulary() -> None:
