@@ -7,7 +7,7 @@ import pytest
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
-from rebalance_forensics.timeline.clients import lacks_poll_timer, logs_leadership, would_log
+from rebalance_forensics.timeline.clients import is_java_member, lacks_poll_timer, logs_leadership, would_log
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from tests.kafka_words import member_id
@@ -67,3 +67,11 @@ def test_a_join_without_a_line_about_leading_shows_a_follower_where_leaders_log_
     timeline, _ = member(*messages)
     (joined,) = timeline.of(JoinSucceeded)
     assert logs_leadership(joined) is leads
+
+
+@pytest.mark.parametrize(
+    ("logger", "java"),
+    [("org.apache.kafka.clients.consumer.internals.AbstractCoordinator", True), ("kafka.coordinator", False)],
+)
+def test_the_words_that_kafka_python_took_over_are_those_of_who_logs_them(logger: str, *, java: bool) -> None:
+    assert is_java_member(*member("(Re-)joining group payments", logger=logger)) is java
