@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import rebalance_forensics as rf
+from rebalance_forensics.diagnosis.reference.settings import SETTINGS
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_group_max_size import FULL
 from tests.diagnosis.test_inconsistent_protocol import REFUSED
@@ -33,6 +37,17 @@ def test_a_subscription_change_names_the_old_and_the_new_topics() -> None:
     assert subscribes_to_more().the_incident().summary == (
         "c-2 changed its subscription from orders to orders, refunds."
     )
+
+
+def test_a_subscription_change_names_both_where_a_line_each_does() -> None:
+    # Before 3.0 no line names the reason: the process subscribed, and later subscribed again.
+    story = Story(release=(2, 8)).formed("c-1", "c-2")
+    for at, topics in (("00:59:58.000", "orders"), ("01:09:59.999", "orders, refunds")):
+        story.client(
+            "c-2", at, f"Subscribed to topic(s): {topics}", logger="org.apache.kafka.clients.consumer.KafkaConsumer"
+        )
+    story.rebalanced("01:10:00.010", f"Updating metadata for member {story.id_of('c-2')} during Stable", ["c-1", "c-2"])
+    assert story.the_incident().summary == "c-2 changed its subscription from orders to orders, refunds."
 
 
 def test_a_fenced_consumer_is_said_to_stay_out_until_it_is_restarted() -> None:
@@ -70,3 +85,44 @@ def test_a_session_timeout_is_not_taken_from_configurations_of_others_that_disag
         story.started(client, "00:59:00.000", session_timeout_ms=value)
     assert ("after 45 s" in story.the_incident().summary) == known
     assert "after 10 s" not in story.the_incident().summary
+
+
+MAXPOLL = (
+    "%4|1610634034.520|MAXPOLL|rdkafka#consumer-1| [thrd:main]: Application maximum poll interval (6000ms) exceeded by "
+    "55ms (adjust max.poll.interval.ms for long-running message processing): leaving group\n%7|1610634034.520|LEAVE|"
+    'rdkafka#consumer-1| [thrd:main]: Group "payments": leave (in state up)\n'
+)
+STREAM_THREAD = (
+    "[2026-11-21 01:10:00,000] WARN [Consumer clientId=app-7f2c9a31-StreamThread-1-consumer, "
+    "groupId=app] consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer "
+    "than the configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
+    "processing messages. (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "advice"),
+    [
+        # CONFIGURATION.md of librdkafka lists no max.poll.records.
+        (MAXPOLL, "handle fewer messages between two calls: librdkafka has no max.poll.records"),
+        # StreamThread.runOnce polls again after half of max.poll.interval.ms, however many records are left.
+        (STREAM_THREAD, "Find the one slow call: a record, a punctuator, a commit or a restore."),
+    ],
+)
+def test_nobody_is_advised_to_lower_a_setting_that_does_not_help(log: str, advice: str, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(log)
+    (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
+    action = incident.root_causes[0].advice[0].action
+    assert advice in action
+    assert not action.startswith("Lower")
+
+
+@pytest.mark.parametrize(
+    ("setting", "fact"),
+    [
+        ("group.consumer.migration.policy", "bidirectional (disabled in 3.7 to 3.9)"),  # GroupCoordinatorConfig
+        ("group.initial.rebalance.delay.ms", "up to 3.9, not in those for KRaft"),  # config/kraft/server.properties
+    ],
+)
+def test_a_default_that_differs_by_release_is_told_with_its_releases(setting: str, fact: str) -> None:
+    assert fact in SETTINGS[setting]

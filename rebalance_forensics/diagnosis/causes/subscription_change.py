@@ -81,7 +81,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
             implies=(*change.facts, *rebalances),
             explains=change.facts or rebalances,
-            narrative=f"{culprits[0].name} {change.in_words}.",
+            narrative=f"{culprits[0].name} {change.in_words(timeline)}.",
         )
 
 
@@ -115,8 +115,7 @@ class SubscriptionChange(Struct, frozen=True):
     facts: tuple[Request | Rebalance, ...]
     topics: tuple[str, ...] = ()
 
-    @property
-    def in_words(self) -> str:
+    def in_words(self, timeline: Timeline) -> str:
         """The change, as far as the logs show it."""
         if self.topics:
             return f"was the only member assigned {', '.join(self.topics)} afterwards"
@@ -124,14 +123,19 @@ class SubscriptionChange(Struct, frozen=True):
             return "rejoined, and no reason was logged: it may have changed its subscription"
         if self.shown == "perhaps-a-pattern":
             return "changed its subscription, or reads a pattern of topics that matches others now"
-        return f"changed its subscription{self._from_to}"
+        return f"changed its subscription{self._from_to(timeline)}"
 
-    @property
-    def _from_to(self) -> str:
-        """` from orders to orders, returns`, where a line names both."""
+    def _from_to(self, timeline: Timeline) -> str:
+        """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
         for event in self.lines:
             if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
                 return f" from {_topics(event.before)} to {_topics(event.after)}"
+        at = time_of(self.lines[0])
+        for participant, event in resubscriptions(timeline):
+            if participant is self.participant and abs(time_of(event) - at) < AT_ONCE_MS:
+                before = timeline.events_from(participant, Subscribed).last(time_of(event) - 1)
+                if before is not None and before.topics and isinstance(event, Subscribed) and event.topics:
+                    return f" from {', '.join(sorted(before.topics))} to {', '.join(sorted(event.topics))}"
         return ""
 
     def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
