@@ -81,7 +81,7 @@ def test_axe_finds_nothing_in_samples_that_hold_every_kind_of_element(opened: Op
 def test_verdict_impact_and_picture_stand_on_the_first_screen(opened: Opener, pages: dict[str, str]) -> None:
     for width, height in ((1440, 900), (390, 844)):
         one = opened("<!DOCTYPE html><title>none</title>", width=width, height=height)
-        for sample in ("slow-processing", "process-crash", "streams-shutdown", "connect-config-change"):
+        for sample in ("slow-processing", "process-crash", "streams-shutdown", "network-partition"):
             _show(one.page, pages[sample])
             tops = [
                 one.page.locator(part).first.evaluate("node => node.getBoundingClientRect().top")

@@ -27,7 +27,7 @@ def test_every_output_is_private_unless_told_otherwise(
     options = [option.format(outputs) for option in (*EVERYTHING, *EXPORTS)]
     done = command("analyze", logs, "--engine", "local", *options, *asked, umask=0o022)
     assert (done.returncode, done.stderr) == (0, "")
-    assert len([path for path in outputs.rglob("*") if path.is_file()]) == 10
+    assert len([path for path in outputs.rglob("*") if path.is_file()]) == 11
     assert modes(outputs) == {given}
 
 
