@@ -23,7 +23,7 @@ from rebalance_forensics.catalog.prefixes import peel
 from rebalance_forensics.events.dialects import Dialect, Dialects, Fact, Silence, Words, dialects
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class Wording(Struct, frozen=True, kw_only=True):
     """A template that states a fact in a client's words, with the sample that shows it."""
 
     pattern: str
@@ -36,9 +36,9 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """What one client writes of one fact. A release may divide it: silent before, said since."""
+    """What one client writes of one fact. A release may divide it: silent before, logged since."""
 
-    said: tuple[Said, ...]
+    wordings: tuple[Wording, ...]
     silences: tuple[Silence, ...]
 
 
@@ -60,7 +60,7 @@ class Line(Struct, frozen=True, kw_only=True):
 def matrix() -> Matrix:
     """Every cell."""
     known = dialects()
-    said: dict[tuple[str, str], dict[str, Said]] = defaultdict(dict)
+    wordings: dict[tuple[str, str], dict[str, Wording]] = defaultdict(dict)
     for line in lines():
         for client in known.clients:
             if not (sources := sources_of(client, line)):
@@ -68,10 +68,10 @@ def matrix() -> Matrix:
             for fact in known.facts:
                 if states(fact, line):
                     at_debug = all(source.endswith(_AT_DEBUG) for source in sources)
-                    said[fact.name, client.name].setdefault(line.pattern.id, _said(line, at_debug=at_debug))
+                    wordings[fact.name, client.name].setdefault(line.pattern.id, _wording_of(line, at_debug=at_debug))
     return {
         (fact.name, client.name): Cell(
-            said=tuple(said[fact.name, client.name].values()), silences=tuple(_silences(known, fact, client))
+            wordings=tuple(wordings[fact.name, client.name].values()), silences=tuple(_silences(known, fact, client))
         )
         for fact in known.facts
         for client in known.clients
@@ -84,8 +84,8 @@ def _silences(known: Dialects, fact: Fact, client: Dialect) -> Iterator[Silence]
             yield silence
 
 
-def _said(line: Line, *, at_debug: bool) -> Said:
-    return Said(
+def _wording_of(line: Line, *, at_debug: bool) -> Wording:
+    return Wording(
         pattern=line.pattern.id,
         event=str(line.pattern.event),
         sample=line.sample,
@@ -153,14 +153,14 @@ def states(fact: Fact, line: Line) -> bool:
     """The sample's event and fields say the fact."""
     return any(
         line.pattern.event == event and all(_holds_value(line.fields.get(name), wanted[name]) for name in wanted)
-        for way in fact.said_by
+        for way in fact.shown_by
         for event, wanted in way.items()
     )
 
 
 def _holds_value(value: object, wanted: object) -> bool:
     if isinstance(wanted, list):
-        return any(_holds_value(value, one) for one in wanted)
+        return any(_holds_value(value, option) for option in wanted)
     if wanted == "*":
         return value is not None
     if isinstance(wanted, str) and wanted.startswith("~"):
@@ -188,11 +188,11 @@ def document() -> str:
 
 def _page() -> Iterator[str]:
     known, cells = dialects(), matrix()
-    said = sum(bool(cell.said) for cell in cells.values())
+    read = sum(bool(cell.wordings) for cell in cells.values())
     yield _INTRODUCTION
     yield (
-        f"{len(known.facts)} facts by {len(known.clients)} clients: {said} cells read by patterns,"
-        f" {len(cells) - said} not logged.\n"
+        f"{len(known.facts)} facts by {len(known.clients)} clients: {read} cells read by patterns,"
+        f" {len(cells) - read} not logged.\n"
     )
     first = _TABLES[0]
     for title, clients in (("Kafka's own clients", known.clients[:first]), ("Other clients", known.clients[first:])):
@@ -227,9 +227,9 @@ _LEVELS = {"any": "at no level", "INFO": "at DEBUG only", "no such step": "no su
 
 def _words(cell: Cell) -> str:
     """A cell of the table: the patterns, at most three, or what kind of silence it is."""
-    shown = [f"`{said.pattern}`" + (" *DEBUG*" if said.only_at_debug else "") for said in cell.said[:3]]
-    if len(cell.said) > len(shown):
-        shown.append(f"{len(cell.said) - len(shown)} more")
+    shown = [f"`{w.pattern}`" + (" *DEBUG*" if w.only_at_debug else "") for w in cell.wordings[:3]]
+    if len(cell.wordings) > len(shown):
+        shown.append(f"{len(cell.wordings) - len(shown)} more")
     if not shown:
         return "; ".join(dict.fromkeys(f"*{_LEVELS.get(silence.level, silence.level)}*" for silence in cell.silences))
     return ", ".join(shown) + "".join(f"; *not before {s.before}*" for s in cell.silences if s.before)

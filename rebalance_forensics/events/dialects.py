@@ -46,7 +46,7 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that happened to a member, and the events that say it: any of them, with fields as given."""
 
     name: str
-    said_by: tuple[Mapping[str, Condition], ...]
+    shown_by: tuple[Mapping[str, Condition], ...]
 
 
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,8 +107,8 @@ def unlogged_levels(client: str, event: str) -> frozenset[str]:
 
     A fact is an event's own if it is the first that says it, whatever its fields; else with the fields given.
     """
-    first = [fact for fact in dialects().facts if event in fact.said_by[0]]
-    own = [fact for fact in first if not fact.said_by[0][event]] or first
+    first = [fact for fact in dialects().facts if event in fact.shown_by[0]]
+    own = [fact for fact in first if not fact.shown_by[0][event]] or first
     levels = [{s.level for s in unlogged(client, fact.name) if s.before is None} for fact in own]
     return frozenset[str]().union(*levels) if own and all(levels) else frozenset()
 
@@ -116,5 +116,5 @@ def unlogged_levels(client: str, event: str) -> frozenset[str]:
 @cache
 def events_at_debug(client: str) -> frozenset[str]:
     """The types of events that this client logs at DEBUG only."""
-    own = {event for fact in dialects().facts for event in fact.said_by[0]}
+    own = {event for fact in dialects().facts for event in fact.shown_by[0]}
     return frozenset(event for event in own if unlogged_levels(client, event) == {"INFO"})

@@ -218,9 +218,9 @@ def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[Date
     found: list[DatedIncident] = []
     for day, of_date in by_date:
         together = list(of_date)
-        told, relations, gaps = relate_incidents(together, partial(_incident_of, together))
+        shared, relations, gaps = relate_incidents(together, partial(_incident_of, together))
         outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
-        alone = [in_cluster(case, told, relations) for case in together]
+        alone = [in_cluster(case, shared, relations) for case in together]
         histories = {(case.history.cluster, case.history.group): case.history for case in alone}
         found += (
             DatedIncident(
@@ -228,7 +228,7 @@ def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[Date
                 incident=incident,
                 histories=tuple(histories[incident.cluster, group] for group in incident.group_names),
             )
-            for incident in told.incidents
+            for incident in shared.incidents
         )
         found += (
             DatedIncident(day=day, incident=incident, histories=(case.history,), gaps=case.gaps)

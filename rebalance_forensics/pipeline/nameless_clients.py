@@ -18,12 +18,12 @@ from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 
 def in_their_only_group(events: Iterable[Event]) -> Iterator[Event]:
     """The events of a short log; those of clients without any name with the group that others of them name."""
-    held, failure = until_failure(events)
+    kept, failure = until_failure(events)
     groups: dict[str | None, set[str]] = defaultdict(set)
-    for event in held:
+    for event in kept:
         if event.group is not None and _is_nameless(event):
             groups[event.speaker.host].add(event.group)
-    for event in held:
+    for event in kept:
         named = groups.get(event.speaker.host, set())
         if event.group is None and len(named) == 1 and _is_nameless(event):
             yield replace(event, group=min(named))

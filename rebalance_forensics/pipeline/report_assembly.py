@@ -32,7 +32,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     outlines = results.cases.outlines
     places = sorted(not_named_elsewhere(outlines), key=lambda place: _name(outlines[place]))
     with collecting_rarely():
-        told, relations, defect = relate_incidents(
+        shared, relations, defect = relate_incidents(
             [outlines[place] for place in places], lambda case, number: results.cases.incident(places[case], number)
         )
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
@@ -49,8 +49,8 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
         Report(
             tool_version=__version__,
             inputs=inputs,
-            groups=_histories(results.cases, asked_for).changed(told.in_history),
-            incidents=_incidents(results.cases, asked_for, told, relations),
+            groups=_histories(results.cases, asked_for).changed(shared.in_history),
+            incidents=_incidents(results.cases, asked_for, shared, relations),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
         options,
@@ -73,18 +73,18 @@ def _histories(cases: Cases, asked_for: Sequence[int]) -> LazyList[GroupHistory,
 
 
 def _incidents(
-    cases: Cases, asked_for: Sequence[int], told: ClusterIncidents, relations: Relations
+    cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents, relations: Relations
 ) -> LazyList[Incident, Headline]:
     """In the order of the report: those of a cluster before those of its groups."""
     names = {_name(cases.outlines[place]) for place in asked_for}
     placed: list[tuple[Headline, Callable[[], Incident]]] = [
         (incident, partial(_known, incident))
-        for incident in told.incidents
+        for incident in shared.incidents
         if not names.isdisjoint((incident.cluster, group) for group in incident.group_names)
     ]
     for place in asked_for:
         for number, headline in enumerate(cases.outlines[place].incidents):
-            if headline.id not in told.whole_of:
+            if headline.id not in shared.whole_of:
                 placed.append((headline, partial(_of_a_case, cases, place, number, relations)))
     placed.sort(key=lambda key: _begin(key[0]))
     return LazyList([headline for headline, _ in placed], lambda number: placed[number][1]())
@@ -101,8 +101,8 @@ def _of_a_case(cases: Cases, place: int, number: int, relations: Relations) -> I
 def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, Relations, tuple[Gap, ...]]:
     """The incidents of clusters, and how those that remain are related; where a defect of ours hides it, a gap."""
     try:
-        told = cluster_incidents(cases, whole)
-        return told, relations_among(cases, told), ()
+        shared = cluster_incidents(cases, whole)
+        return shared, relations_among(cases, shared), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
             what=f"What the incidents of different groups have in common could not be told: {defects.describe(error)}",

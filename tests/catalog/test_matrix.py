@@ -17,28 +17,32 @@ def _release(text: str) -> tuple[int, ...]:
 
 
 def test_every_fact_is_read_or_proven_unlogged_in_every_client() -> None:
-    assert [names for names, cell in CELLS.items() if not cell.said and not cell.silences] == []
+    assert [names for names, cell in CELLS.items() if not cell.wordings and not cell.silences] == []
 
 
 def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
     contradicted = [
-        (*names, said.pattern)
+        (*names, wording.pattern)
         for names, cell in CELLS.items()
         for silence in cell.silences
-        for said in cell.said
-        if not (silence.level == "INFO" and said.only_at_debug)
-        if silence.before is None or said.first is None or said.first < _release(silence.before)
+        for wording in cell.wordings
+        if not (silence.level == "INFO" and wording.only_at_debug)
+        if silence.before is None or wording.first is None or wording.first < _release(silence.before)
     ]
     assert contradicted == []
 
 
 def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
-    at_debug = {names for names, cell in CELLS.items() if cell.said and all(said.only_at_debug for said in cell.said)}
+    at_debug = {
+        names
+        for names, cell in CELLS.items()
+        if cell.wordings and all(wording.only_at_debug for wording in cell.wordings)
+    }
     assert {names for names in at_debug if all(s.level != "INFO" for s in CELLS[names].silences)} == set()
 
 
 def test_every_message_of_a_client_states_a_fact_or_is_background() -> None:
-    rows = {event for fact in KNOWN.facts for way in fact.said_by for event in way}
+    rows = {event for fact in KNOWN.facts for way in fact.shown_by for event in way}
     outside = {
         line.pattern.id
         for line in lines()
@@ -58,7 +62,7 @@ def test_every_source_of_a_message_belongs_to_a_client_or_a_framework() -> None:
 
 
 def test_events_and_fields_of_facts_are_those_of_the_vocabulary() -> None:
-    ways = [(event, wanted) for fact in KNOWN.facts for way in fact.said_by for event, wanted in way.items()]
+    ways = [(event, wanted) for fact in KNOWN.facts for way in fact.shown_by for event, wanted in way.items()]
     assert [(e, name) for e, wanted in ways for name in wanted if name not in EVENT_TYPES[e].__struct_fields__] == []
     assert set(KNOWN.background) <= EVENT_TYPES.keys()
     assert set(KNOWN.background).isdisjoint({event for event, _ in ways})

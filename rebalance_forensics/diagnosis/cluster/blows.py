@@ -62,7 +62,7 @@ class Part(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """Its end; its start while it goes on."""
+        """When it ended; when it started, if it is still going on."""
         return self.headline.started_at if self.headline.ended_at is None else self.headline.ended_at
 
     @property
@@ -209,18 +209,14 @@ def _outages(histories: Iterable[GroupOutline], stalls: Iterable[_Stall]) -> dic
     }
 
 
-def _last_of(outage: BrokerOutage) -> int:
-    return outage.started_at if outage.ended_at is None else outage.ended_at
-
-
-_TELLING = ("failed", "shut-down", "froze", "lost", "unreachable")
+_CLEAREST_FIRST = ("failed", "shut-down", "froze", "lost", "unreachable")
 
 
 def _merged(run: Sequence[BrokerOutage]) -> BrokerOutage:
-    best = min(run, key=lambda o: (_TELLING.index(o.how), o.started_at))
+    best = min(run, key=lambda o: (_CLEAREST_FIRST.index(o.how), o.started_at))
     ends = [o.ended_at for o in run if o.ended_at is not None]
     lines = sorted(
-        dict.fromkeys(line for o in sorted(run, key=lambda o: _TELLING.index(o.how)) for line in o.evidence),
+        dict.fromkeys(line for o in sorted(run, key=lambda o: _CLEAREST_FIRST.index(o.how)) for line in o.evidence),
         key=lambda line: (line.timestamp or 0, line.path, line.line),
     )
     return BrokerOutage(

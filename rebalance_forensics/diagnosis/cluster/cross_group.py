@@ -30,13 +30,13 @@ Relations = Mapping[str, tuple[Relation, ...]]
 """By the id of an incident."""
 
 
-def relations_among(cases: Sequence[CaseOutline], told: ClusterIncidents) -> Relations:
+def relations_among(cases: Sequence[CaseOutline], shared: ClusterIncidents) -> Relations:
     """How the incidents that each group keeps for itself are related to those of others."""
     parts = [
         Part(headline, place, number)
         for place, case in enumerate(cases)
         for number, headline in enumerate(case.incidents)
-        if is_timed(headline.started_at) and headline.id not in told.whole_of
+        if is_timed(headline.started_at) and headline.id not in shared.whole_of
     ]
     histories = [case.history for case in cases]
     if len({(history.cluster, history.group) for history in histories}) < 2:
@@ -67,12 +67,12 @@ def _relate(relations: dict[str, list[Relation]], host: str, run: Sequence[Part]
         relations[own].append(Relation(kind="host", ids=others, groups=len(groups), why=why))
 
 
-def in_cluster(case: Case, told: ClusterIncidents, relations: Relations) -> Case:
+def in_cluster(case: Case, shared: ClusterIncidents, relations: Relations) -> Case:
     """The case with the incidents that it keeps for itself, and what they have to do with those of other groups."""
     return replace(
         case,
-        history=told.in_history(case.history),
-        incidents=tuple(with_relations(incident, relations) for incident in told.own(case.incidents)),
+        history=shared.in_history(case.history),
+        incidents=tuple(with_relations(incident, relations) for incident in shared.own(case.incidents)),
     )
 
 

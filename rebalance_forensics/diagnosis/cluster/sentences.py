@@ -1,4 +1,4 @@
-"""What is said of an incident of a cluster: what happened, to how many groups, and what that cost."""
+"""Sentences about an incident of a cluster: what happened, to how many groups, and what that cost."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
 
 
 def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
-    """The same with the groups by name, and what speaks for one cause behind all of them."""
-    said = f"{_what(blow)}; {_whom(groups)}: {some([group.group for group in groups])}."
-    return " ".join(filter(None, (said, *_across(blow, groups, histories))))
+    """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
+    disturbed = f"{_what(blow)}; {_whom(groups)}: {some([group.group for group in groups])}."
+    return " ".join(filter(None, (disturbed, *_across(blow, groups, histories))))
 
 
 def group_sentence(incidents: Sequence[Incident]) -> str:
@@ -120,12 +120,12 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     unread = [group.impact for group in groups if group.impact.unread_partition_ms]
     longest = max((impact.longest_unread_ms or 0 for impact in unread), default=0)
     stopped = sum(bool(group.impact.stopped_ms) for group in groups)
-    said = [_counted(rebalanced, "rebalanced") if rebalanced else "none rebalanced"]
+    costs = [_counted(rebalanced, "rebalanced") if rebalanced else "none rebalanced"]
     if unread:
-        said.append(f"{_counted(len(unread), 'left partitions unread')} for up to {seconds(longest)}")
+        costs.append(f"{_counted(len(unread), 'left partitions unread')} for up to {seconds(longest)}")
     if stopped:
-        said.append(_counted(stopped, "stopped reading altogether"))
-    text = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+        costs.append(_counted(stopped, "stopped reading altogether"))
+    text = f"{', '.join(costs[:-1])} and {costs[-1]}" if len(costs) > 1 else costs[0]
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -140,20 +140,20 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
     cluster = blow.parts[0].headline.cluster
     homes = homes_of(histories)
     names = [group.group for group in groups]
-    said = []
+    sentences = []
     for culprit in blow.culprits[:3]:
         coordinated = homes.coordinated_by(cluster, culprit.name, blow.parts[0].begin)
         struck = [name for name in names if name in coordinated]
         if struck:
             where = homes.of_these(cluster, struck)
-            said.append(
+            sentences.append(
                 f"{culprit.name} coordinated {len(struck)} of them{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
     outages = [outage for outage in blow.outages if outage.evidence]
     if any("fenc" in line.text.lower() for outage in outages for line in outage.evidence):
-        said.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
-    return said
+        sentences.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
+    return sentences
 
 
 def _spared(coordinated: Sequence[str], disturbed: Sequence[str]) -> str:

@@ -162,8 +162,8 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
     ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
     # What the controller and the broker itself log tells more than what clients missed.
-    telling = sorted(down, key=lambda s: (isinstance(s.event, NodeDisconnected), s.at))
-    lines = [s.event for s in (*telling[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
+    clearest = sorted(down, key=lambda s: (isinstance(s.event, NodeDisconnected), s.at))
+    lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     return Downtime(
         broker=f"broker-{broker}",
         started_at=down[0].at,
