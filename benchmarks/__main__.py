@@ -43,7 +43,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=8_000, help="of logs that grow in one direction: this, 2x, 4x")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()) / "rebalance-forensics-bench")
     parser.add_argument(
-        "--only", nargs="*", default=["start", "scan", "scan-much", "compressed", "group-lines", "growth", "directions"]
+        "--only",
+        nargs="*",
+        default=["start", "scan", "scan-much", "compressed", "group-lines", "clusters", "growth", "directions"],
     )
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
@@ -64,6 +66,7 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "scan-much": lambda: scanning.measure(arguments.directory, share=0.02, **sizes),
         "compressed": lambda: scanning.measure_compressed(arguments.directory, share=0.001, **sizes),
         "group-lines": lambda: group_lines.measure(arguments.directory, runs=arguments.runs),
+        "clusters": lambda: group_lines.measure_clusters(arguments.directory, runs=arguments.runs),
         "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
         "directions": lambda: growing.measure_directions(arguments.directory, size=arguments.size),
     }

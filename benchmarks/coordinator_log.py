@@ -125,11 +125,11 @@ class _Group:
         yield self._request(at + self.chance.uniform(0.01, 2.0), member[:-33], "PreparingRebalance")
 
 
-def sayings(seed: int, groups: int, broker: int = 1) -> Iterator[tuple[datetime, str]]:
-    """What the coordinator of many groups says, by time, without end."""
+def sayings(seed: int, groups: int, broker: int = 1, partitions: int = 50) -> Iterator[tuple[datetime, str]]:
+    """What the coordinator of many groups says, by time, without end; `partitions` are those it leads."""
     chance = random.Random(seed)
     pending: list[tuple[float, int, str | None]] = []
-    known = [_Group(f"team{seed}-{n}", chance, n % 50) for n in range(groups)]
+    known = [_Group(f"team{seed}-{n}", chance, n % partitions) for n in range(groups)]
     for number in range(groups):
         heappush(pending, (chance.uniform(0, _BETWEEN_REBALANCES_S[1]), number, None))
     while True:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
-from benchmarks.coordinator_log import CONNECTION_TRAFFIC, PARTITION_TRAFFIC, write
+from benchmarks.cluster_logs import write_broker, write_node
+from benchmarks.coordinator_log import CONNECTION_TRAFFIC, write
 from benchmarks.measuring import ROOT, table
 from rebalance_forensics.pipeline.catalogs import catalog_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -25,44 +27,69 @@ WARM_UP = 40
 """So many lines first, so that what is loaded once is not counted."""
 
 
-SHARED = "`python -m benchmarks --only group-lines`; CPU seconds, for other work may share the machine and the caches."
-
-
 class Case(NamedTuple):
-    """A log to be measured."""
+    """A log to be measured, under the name of its file."""
 
     what: str
-    lines: int
-    groups: int
-    share: float = 1.0
-    traffic: tuple[str, ...] = PARTITION_TRAFFIC
+    name: str
+    write: Callable[[Path], Path]
 
 
 CASES = (
-    Case("a coordinator's lines alone", LINES, 200),
-    Case("2 % of them among start-up and partition traffic", 4 * LINES, 200, 0.02),
-    Case("a fifth of them among lines without a group", 35_000, 200, 0.2, CONNECTION_TRAFFIC),
-    Case("many groups", LINES, 2_000),
-    Case("one group", LINES // 15, 1),
-    Case("one group, twice as long", 2 * LINES // 15, 1),
+    Case("a coordinator's lines alone", "coordinator", partial(write, lines=LINES)),
+    Case("2 % of them among start-up and partition traffic", "start-up", partial(write, lines=4 * LINES, share=0.02)),
+    Case(
+        "a fifth of them among lines without a group",
+        "connections",
+        partial(write, lines=35_000, share=0.2, traffic=CONNECTION_TRAFFIC),
+    ),
+    Case("many groups", "groups", partial(write, lines=LINES, groups=2_000)),
+    Case("one group", "group", partial(write, lines=LINES // 15, groups=1)),
+    Case("one group, twice as long", "longer-group", partial(write, lines=2 * LINES // 15, groups=1)),
+)
+CLUSTERS = (
+    *(Case(f"{mib} MiB of a broker's log", f"broker-{mib}", partial(write_broker, mib=mib)) for mib in (32, 64, 128)),
+    *(
+        Case(
+            f"a node with {groups} groups and {others:,} lines without one",
+            f"node-{groups}-{others}",
+            partial(write_node, groups=groups, others=others),
+        )
+        for groups in (50, 200, 800)
+        for others in (2_000, 8_000, 32_000)
+    ),
 )
 
 
 def measure(directory: Path, *, runs: int) -> str:
+    """Logs of nothing but group lines, and some of which few lines name a group."""
+    return _measured("CPU time from bytes to report, one process", "group-lines", CASES, directory, runs)
+
+
+def measure_clusters(directory: Path, *, runs: int) -> str:
+    """Logs of a cluster and of a node, in which most lines name no group."""
+    return _measured("Groups x lines without a group, one process", "clusters", CLUSTERS, directory, runs)
+
+
+def _measured(title: str, name: str, cases: Sequence[Case], directory: Path, runs: int) -> str:
     """One row a log, each the best of several runs."""
     rows: list[Sequence[object]] = []
-    warm = write(directory / "coordinator-warm-up.log", WARM_UP, groups=4)
-    for case in CASES:
-        log = directory / f"coordinator-{case.lines}-{case.groups}-{case.share}.log"
+    warm = write(directory / "warm-up.log", WARM_UP, groups=4)
+    for case in cases:
+        log = directory / f"{case.name}.log"
         if not log.exists():
-            write(log, case.lines, groups=case.groups, share=case.share, traffic=case.traffic)
+            case.write(log)
+        with log.open("rb") as read_again:
+            lines = sum(1 for _ in read_again)
         spent = [_run(warm, log) for _ in range(runs)]
         read, seconds = (min(each[part] for each in spent) for part in (0, 1))
         rate = log.stat().st_size / 1e6 / seconds
-        rows.append([case.what, case.lines, case.groups, f"{seconds:.1f}", f"{seconds / case.lines * 1e3:.3f}",
-                     f"{read / case.lines * 1e3:.3f}", f"{rate:.1f}", min(mib for *_, mib in spent)])  # fmt: skip
-    head = ("log", "lines", "groups", "CPU s", "CPU ms a line", "bytes to events alone, ms", "MB/s of CPU", "peak MiB")
-    return f"### CPU time from bytes to report, one process\n\n{SHARED}\n\n{table(head, rows)}"
+        rows.append([case.what, lines, f"{seconds:.1f}", f"{seconds / lines * 1e3:.3f}",
+                     f"{read / lines * 1e3:.3f}", f"{rate:.1f}", min(mib for *_, mib in spent)])  # fmt: skip
+        print(*rows[-1], sep=" | ", flush=True)
+    head = ("log", "lines", "CPU s", "CPU ms a line", "bytes to events alone, ms", "MB/s of CPU", "peak MiB")
+    shared = f"`python -m benchmarks --only {name}`; CPU seconds, for other work may share the machine and the caches."
+    return f"### {title}\n\n{shared}\n\n{table(head, rows)}"
 
 
 def _run(warm: Path, log: Path) -> tuple[float, float, int]:

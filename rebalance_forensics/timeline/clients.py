@@ -293,7 +293,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
     versions: dict[Participant, list[VersionReported]] = defaultdict(list)
-    for event in timeline.of(VersionReported) if timeline.kind == "consumer" else ():
+    for event in timeline.versions if timeline.kind == "consumer" else ():
         if event.speaker.role != "broker" and event.product == "kafka":
             for participant in timeline.participants.at_place(event):
                 versions[participant].append(event)

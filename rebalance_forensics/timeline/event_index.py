@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import SettingsReported
+from rebalance_forensics.events.process import SettingsReported, VersionReported
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 
@@ -102,6 +102,27 @@ class EventIndex(TimeIndex[Event]):
         """The ids of the brokers that wrote lines."""
         known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
         return {broker for broker in known if broker is not None}
+
+    @cached_property
+    def by_broker(self) -> dict[int | None, TimeIndex[Event]]:
+        """Broker -> the lines with a time that it wrote."""
+        timed = (event for event in self if event.at is not None and event.speaker.role == "broker")
+        return TimeIndex(timed, time_of, ordered=True).by(attrgetter("speaker.broker"))
+
+    @cached_property
+    def versions(self) -> TimeIndex[VersionReported]:
+        """The version lines that differ from the one before at their place."""
+        # AppInfoParser logs the version of each AdminClient and producer: a broker's log has thousands of these lines,
+        # of which the first after each upgrade adds something.
+        found: list[VersionReported] = []
+        latest: dict[str, tuple[object, ...]] = {}
+        for event in self.of_type(VersionReported):
+            place, speaker = place_name(event), event.speaker
+            shown = event.product, event.version, speaker.role, speaker.file, speaker.host
+            if latest.get(place) != shown:
+                latest[place] = shown
+                found.append(event)
+        return TimeIndex(found, time_of, ordered=True)
 
     def from_broker(self, broker: int, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types that one broker wrote."""

@@ -9,6 +9,7 @@ from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import AccessDenied
+from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
@@ -84,11 +85,6 @@ class Timeline:
         return found
 
     @property
-    def events(self) -> list[Event]:
-        """All events, oldest first; `of` finds those of a type without merging the lists."""
-        return self.cached(_everything)
-
-    @property
     def first(self) -> int:
         """The time of the first line that names the group."""
         return self.cached(_begin)
@@ -147,6 +143,11 @@ class Timeline:
         own, ungrouped = self.own.of_type(*kinds), self.ungrouped.of_type(*kinds)
         return TimeIndex(merged(own, ungrouped), time_of) if own and ungrouped else own or ungrouped
 
+    @property
+    def versions(self) -> TimeIndex[VersionReported]:
+        """The version lines that differ from the one before at their place."""
+        return self.cached(_versions)
+
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types in a participant's own log; all of them for `Event`."""
         by_participant = self._from_participants.get(kinds)
@@ -176,8 +177,8 @@ class Timeline:
         return events.by(self.participants.of_speaker)
 
 
-def _everything(timeline: Timeline) -> list[Event]:
-    return list(merged(timeline.own, timeline.ungrouped))
+def _versions(timeline: Timeline) -> TimeIndex[VersionReported]:
+    return TimeIndex(merged(timeline.own.versions, timeline.ungrouped.versions), time_of, ordered=True)
 
 
 def _begin(timeline: Timeline) -> int:

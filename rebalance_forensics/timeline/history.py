@@ -42,7 +42,6 @@ from rebalance_forensics.events.process import (
     ProcessDied,
     ProcessStopping,
     SettingsReported,
-    VersionReported,
 )
 from rebalance_forensics.events.rebalances import (
     AssignmentFailed,
@@ -146,7 +145,7 @@ def _identity(timeline: Timeline, participant: Participant) -> Identity:
 
 
 def _versions(timeline: Timeline) -> tuple[RunningVersion, ...]:
-    found = {(_who(e), e.version) for e in timeline.of(VersionReported) if e.product == "kafka"}
+    found = {(_who(e), e.version) for e in timeline.versions if e.product == "kafka"}
     return tuple(RunningVersion(name=name, version=version) for name, version in sorted(found))
 
 

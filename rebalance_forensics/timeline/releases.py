@@ -11,7 +11,6 @@ from typing import Literal
 from msgspec import Struct, field
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 
@@ -76,7 +75,7 @@ def at_that_time(reports: Sequence[ReportedRelease], at: int) -> ReportedRelease
 def releases_of(timeline: Timeline) -> Releases:
     """Every release that a Kafka process of known side reported."""
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
-    versions = timeline.of(VersionReported)
+    versions = timeline.versions
     clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
     for event in versions:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
@@ -124,7 +123,7 @@ def _any_contains(ranges: Sequence[Affected], release: ReportedRelease) -> bool:
 def latest_release(timeline: Timeline) -> dict[Participant, Release]:
     """Participant -> the latest release reported where it runs."""
     found: dict[Participant, Release] = {}
-    for event in timeline.of(VersionReported):
+    for event in timeline.versions:
         participants = timeline.participants.at_place(event)
         spread = release_range(event.version) if participants else None
         if spread is not None:

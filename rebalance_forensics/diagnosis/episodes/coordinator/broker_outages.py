@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import BrokerOutage
+from rebalance_forensics.timeline.time_index import NOTHING
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 # What a client says of a connection that it could not make.
@@ -157,8 +158,8 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     down = [sighting for sighting in run if not sighting.is_back]
     back = [sighting.at for sighting in run if sighting.is_back]
     last = down[-1].at
-    logs_again = _logs_again(timeline, broker, last)
-    silent = logs_again is not None and not any(down[0].at < time_of(e) < last for e in _lines_of(timeline, broker))
+    logs_again = _next_line(timeline, broker, last + TICK_MS + 1)
+    silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
     ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
     # What the controller and the broker itself log tells more than what clients missed.
@@ -192,22 +193,11 @@ def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
     return any(event.phase == "starting" or event.speaker.broker == broker for event in back)
 
 
-def _logs_again(timeline: Timeline, broker: int, after: int) -> int | None:
-    """When the broker's own log goes on."""
-    return next((time_of(e) for e in _lines_of(timeline, broker) if time_of(e) > after + TICK_MS), None)
-
-
-def _lines_of(timeline: Timeline, broker: int) -> Iterator[Event]:
-    written = timeline.cached(_lines_by_broker)
-    return iter(written.get(broker, ()))
-
-
-def _lines_by_broker(timeline: Timeline) -> dict[int, list[Event]]:
-    found: dict[int, list[Event]] = defaultdict(list)
-    for event in timeline.events:
-        if event.speaker.role == "broker" and event.speaker.broker is not None and event.at is not None:
-            found[event.speaker.broker].append(event)
-    return found
+def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = None) -> int | None:
+    """The time of the first line of a broker's own log from `begin` on, to `end` at most."""
+    written = (lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.own, timeline.ungrouped))
+    times = [time_of(line) for line in written if line is not None and (end is None or time_of(line) <= end)]
+    return min(times, default=None)
 
 
 def affected_broker(event: Event) -> int | None:
