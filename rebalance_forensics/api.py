@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_instant, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
-from rebalance_forensics.records import is_timed
+from rebalance_forensics.records import is_dated
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
@@ -150,6 +150,6 @@ def _frame(rows: Iterable[dict[str, Any]], *, times: Sequence[str]) -> pd.DataFr
     frame = pd.DataFrame(list(rows))
     for name in times:
         if name in frame:
-            known = [at if is_timed(at) else None for at in frame[name].astype(object).where(frame[name].notna(), None)]
+            known = [at if is_dated(at) else None for at in frame[name].astype(object).where(frame[name].notna(), None)]
             frame[name] = pd.to_datetime(pd.array(known, dtype="Int64"), unit="ms", utc=True)
     return frame

@@ -18,6 +18,8 @@ MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
+FIRST_DAY: EpochMs = 10 * 365 * DAY_MS
+"""Before it, in the seventies, a time is a time of day on a day that nothing shows; the distances between them hold."""
 ORDER_EPOCH: EpochMs = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 
@@ -29,6 +31,11 @@ def is_timed(at: EpochMs | None) -> bool:
     """True if this is a point in time: lines without one only have an order."""
     # What lies a while before the first of those is no time either: no calendar reaches half as far.
     return at is not None and at < ORDER_EPOCH // 2
+
+
+def is_dated(at: EpochMs | None) -> bool:
+    """True if this is a point in time whose day is known too."""
+    return at is not None and at >= FIRST_DAY and is_timed(at)
 
 
 def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:

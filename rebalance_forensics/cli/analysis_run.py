@@ -14,6 +14,7 @@ from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.resources import cores
+from rebalance_forensics.records import is_dated
 
 if TYPE_CHECKING:
     from rebalance_forensics.diagnosis.model import Incident
@@ -148,6 +149,9 @@ def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
 
     first = min((log.first for log in report.inputs if log.first is not None), default=None)
     last = max((log.last for log in report.inputs if log.last is not None), default=None)
+    dated = any(given and given.at is not None for given in (options.since, options.until))
+    if dated and first is not None and not is_dated(first):
+        raise InputError("These logs print no date: --since and --until take how long before their end (2h, 45m).")
     since = options.since.resolve(last) if options.since else None
     until = options.until.resolve(last) if options.until else None
     if since is not None and until is not None and since >= until:

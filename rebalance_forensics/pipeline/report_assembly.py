@@ -20,7 +20,7 @@ from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.process.resources import collecting_rarely
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, is_dated
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline, Leadership, Reading
@@ -139,12 +139,12 @@ def _late(path: str) -> Gap:
 
 
 def _without_day(log: InputSummary) -> Gap:
+    shown = "on the day on which the file was last changed" if is_dated(log.first) else "without a day"
     return Gap(
         what=f"The day of {log.path} is not known: its lines have a time of day and no date.",
         started_at=log.first,
         ended_at=log.last,
-        consequence="They are shown on the day on which the file was last changed; a date in its name "
-        "(app-2026-11-21.log) sets another.",
+        consequence=f"They are shown {shown}; a date in its name (app-2026-11-21.log) sets it.",
     )
 
 

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, Saving, WhatIf
-from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
-from rebalance_forensics.report.times import duration, time_of_day, utc
+from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
 
 NEVER, NOT_LOGGED = "never", "not in the logs"
 UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
-DAY_CHARACTERS, SECOND_CHARACTERS = 10, 8
+SECOND_CHARACTERS = 8
 CULPRITS_SHOWN = 8
 # Random ids and addresses.
 GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
@@ -254,16 +254,21 @@ def period(incident: Headline) -> Period:
         begin=incident.started_at,
         # Two times that print the same say less than the length alone.
         end=None if begin == end else incident.ended_at,
-        ends_same_day=begin[:DAY_CHARACTERS] == end[:DAY_CHARACTERS],
+        ends_same_day=day(incident.started_at) == day(incident.ended_at),
         length=duration(incident.lasted_ms or 0) if incident.ended_at != incident.started_at else "",
         state="over",
     )
 
 
+def clock_of(at: EpochMs) -> str:
+    """What a time is read on: UTC, of a log without dates the clock of its host."""
+    return "UTC" if is_dated(at) else "on an unknown day"
+
+
 def since(incident: Headline) -> str:
     """`2026-03-01 10:02:11 UTC to 10:02:14, 3.3 s, over`."""
     when = period(incident)
-    begin = "the lines have no times" if when.begin is None else f"{utc(when.begin)} UTC"
+    begin = "the lines have no times" if when.begin is None else f"{utc(when.begin)} {clock_of(when.begin)}"
     end = time_of_day(when.end)[:SECOND_CHARACTERS] if when.ends_same_day else utc(when.end)
     until = f" to {end}" if when.end is not None else ""
     length = when.length if when.end is not None or not when.length else f"for {when.length}"

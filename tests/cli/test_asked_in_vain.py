@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_window_outside_the_logs_is_refused_not_called_free_of_faults(
     done = command("analyze", logs, *LOCAL, *options)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
+
+
+def test_a_date_is_no_place_in_logs_that_print_none(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(
+        "01:58:34.063 [main] INFO  o.a.k.c.c.i.AbstractCoordinator - "
+        "[Consumer clientId=c-1, groupId=etl] (Re-)joining group\n"
+    )
+    os.utime(tmp_path / "app.log", (0, 0))
+    done = command("analyze", tmp_path, "--since", "2026-03-01", *LOCAL)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "These logs print no date" in done.stderr
 
 
 def test_a_host_that_is_in_no_log_is_named(command: Command, logs: Path) -> None:

@@ -33,7 +33,7 @@ class Read:
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-            os.utime(path, (TENTH / 1000 + 60, TENTH / 1000 + 60))
+            os.utime(path, (TENTH / 1000 + 1, TENTH / 1000 + 1))
         self.files = discover([str(root)]).files
         found = profiles(self.files, ZoneRules.of(tz))
         self.profiles: dict[str, FileProfile] = dict(zip((file.path for file in self.files), found, strict=True))

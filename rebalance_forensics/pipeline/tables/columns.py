@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pyarrow as pa
 from msgspec import Struct, to_builtins
 
-from rebalance_forensics.records import Time, is_timed
+from rebalance_forensics.records import Time, is_dated
 from rebalance_forensics.report.schema import Hint, View, hint_of
 
 Cells = dict[str, Any]
@@ -77,8 +77,8 @@ def arrow_type(hint: Hint, only: Sequence[str] = ()) -> pa.DataType:
 
 
 def micros(at: int | None) -> int | None:
-    """Epoch ms as the tables hold times; None for what is none: of lines without times only the order is known."""
-    return at * 1000 if at is not None and is_timed(at) else None
+    """Epoch ms as the tables hold times; None where no day is known, or only the order of lines."""
+    return at * 1000 if at is not None and is_dated(at) else None
 
 
 _PLAIN = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import EpochMs, is_dated
 from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, Json, written
@@ -67,7 +67,7 @@ def _in_one_line(incident: Incident, link: str | None) -> Iterator[Document]:
     """Rich text, in which no character of a log is markup, a mention or an emoji."""
     yield {"type": "text", "text": line_of(prose(_verdict(incident)), PART), "style": {"bold": True}}
     yield {"type": "text", "text": f" {line_of(prose(_summary(incident)), SECTION)}"}
-    if is_timed(incident.started_at):
+    if is_dated(incident.started_at):
         yield {"type": "text", "text": " Began "}
         yield {
             "type": "date",
@@ -93,7 +93,7 @@ def _summary(incident: Incident) -> str:
 
 
 def _marked_time(at: EpochMs) -> str:
-    return f" <!date^{at // 1_000}^{READERS_TIME}|{utc(at)} UTC>" if is_timed(at) else ""
+    return f" <!date^{at // 1_000}^{READERS_TIME}|{utc(at)} UTC>" if is_dated(at) else ""
 
 
 def _section(text: str) -> Document:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import EpochMs, is_dated, is_timed
 from rebalance_forensics.report.member_names import hosts_of, short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_full
@@ -228,7 +228,7 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
     for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
         for generation in stretch.shown:
             begun_at = _begin(generation)
-            began = None if begun_at is None else f"{day(begun_at)} UTC" if is_timed(begun_at) else "no times"
+            began = None if begun_at is None else _day_of(begun_at)
             if began is not None and began != today:
                 yield heading(began.ljust(BESIDE + longest) + (columns.head() if columns else ""))
                 today = began
@@ -245,6 +245,12 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
 
 def _begin(generation: Generation) -> EpochMs | None:
     return generation.started_at if generation.started_at is not None else generation.completed_at
+
+
+def _day_of(at: EpochMs) -> str:
+    if not is_timed(at):
+        return "no times"
+    return f"{day(at)} UTC" if is_dated(at) else "unknown day"
 
 
 def _repeated(stretch: Stretch) -> Iterator[RenderableType]:

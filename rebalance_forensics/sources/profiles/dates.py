@@ -12,19 +12,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.records import DAY_MS, MINUTE_MS, EpochMs
+from rebalance_forensics.records import DAY_MS, MINUTE_MS, SECOND_MS, EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.sample import Sample, Sampled
 from rebalance_forensics.sources.times.timestamps import DateOrder, Stamp, days_on, written_by
-from rebalance_forensics.utc_offsets import WESTERNMOST, offset_at
+from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, WESTERNMOST, offset_at
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
 _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
 _AGREEING = 3
+_FLUSHED_MS = 2 * SECOND_MS
+"""From the time in a log's last line until it is in the file. One copy in 450 has by chance an age that fits."""
 
 Range = tuple[EpochMs, EpochMs]
 
@@ -231,7 +233,7 @@ def midnight_of(
 ) -> tuple[int | None, int | None, Literal["shown", "age"]]:
     """The local midnight before the first record of a file without dates, its zone's offset where that is tied.
 
-    `age` where nothing shows the day, so that it is taken from when the file was last written.
+    `age` where nothing shows the day: it is that on which the file was last written, perhaps as a copy.
     """
     if dates.clocks is None:
         return None, None, "shown"
@@ -244,7 +246,10 @@ def midnight_of(
         return _best(first, last, neighbours), None, "shown"
     if (midnight := _midnight_in(file.path)) is not None:
         return midnight, None, "shown"
-    return _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS, None, "age"
+    midnight = _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS
+    # A log that nobody copied was last written when its last line says; zones lie whole quarters of an hour apart.
+    late_ms = (file.mtime_ms - last) % QUARTER_HOUR_MS
+    return midnight, None, "shown" if late_ms <= _FLUSHED_MS else "age"
 
 
 def _best(first: int, last: int, neighbours: Neighbours) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from rebalance_forensics.records import DAY_MS, FIRST_DAY
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.files import rotation
@@ -25,8 +26,28 @@ def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
 
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
-    """The profiles of files; those without dates are dated by their neighbours too."""
-    return profiles_of(files, list(map(look_at, files)), tz or ZoneRules())
+    """The profiles of files; those without dates are dated by their neighbours too, else their day is unknown."""
+    looks = list(map(look_at, files))
+    return _without_days(files, looks, profiles_of(files, looks, tz or ZoneRules()))
+
+
+def _without_days(
+    files: Sequence[InputFile], looks: Sequence[Look], found: tuple[FileProfile, ...]
+) -> tuple[FileProfile, ...]:
+    """The profiles, those whose day only the age of copies would show on days before `FIRST_DAY`.
+
+    Days between files are kept: one written to after midnight still comes after the one before.
+    """
+    undated = [file.mtime_ms for file, own in zip(files, found, strict=True) if own.day_by_age]
+    # One log whose day is known dates the others, at the least by how much older or younger they are.
+    timed = [own for own, look in zip(found, looks, strict=True) if look.dates.first is not None]
+    if not undated or any(not own.day_by_age for own in timed):
+        return found
+    earlier_ms = (max(undated) // DAY_MS) * DAY_MS - FIRST_DAY // 2
+    return tuple(
+        replace(own, midnight_ms=own.midnight_ms - earlier_ms) if own.day_by_age and own.midnight_ms else own
+        for own in found
+    )
 
 
 def profiles_of(
