@@ -140,6 +140,17 @@ def unread_figure(impact: Impact) -> str:
     )
 
 
+def unread_briefly(impact: Impact) -> str:
+    """The longest time first, for a column: `11.2 s, 2 of 6`, `none`."""
+    if impact.unread_partition_ms is None:
+        return unread_figure(impact)
+    if not impact.unread_partitions:
+        return "none"
+    known = "" if impact.known_partitions is None else f" of {thousands(impact.known_partitions)}"
+    least = "at least " if impact.unread_at_least else ""
+    return f"{least}{duration(impact.longest_unread_ms or 0)}, {thousands(impact.unread_partitions)}{known}"
+
+
 def _by_member(impact: Impact) -> tuple[str, str] | None:
     """`1 of 3 members`, and for how long, where no line names partitions."""
     members = impact.by_member

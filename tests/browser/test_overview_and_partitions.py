@@ -6,7 +6,7 @@ from tests.browser.accessibility import violations
 from tests.browser.conftest import Opened, Opener
 from tests.browser.looking import FIRST_PICTURE, point, row_named, view_of
 from tests.report.building import crash_report
-from tests.report.extremes import many_groups
+from tests.report.extremes import broker_down, many_events, many_groups
 from tests.report.owned import owned_report
 
 pytestmark = pytest.mark.browser
@@ -88,11 +88,78 @@ def test_a_mark_of_the_overview_leads_to_its_incident_with_a_click_and_with_the_
 
 
 def test_filters_reach_the_overview(opened: Opener) -> None:
-    one = opened(many_groups(30))
-    shown = one.page.locator(".occurrences a:visible")
-    before = shown.count()
+    one = opened(broker_down(25))
+    one.page.get_by_role("button", name="coordinator-failover").click()
+    rows = one.page.locator(".occurrences li:visible")
+    assert rows.count() == 27
     one.page.get_by_label("Group", exact=True).select_option("payments-eu-003 on prod")
-    assert shown.count() == 1 < before
+    assert rows.locator(".label").all_inner_texts() == [
+        "coordinator-failover 25 groups",
+        "payments-eu-003 on prod",
+        "process-crash payments-eu-003 on prod",
+    ]
+    one.page.get_by_label("Cause", exact=True).select_option("process-crash")
+    assert rows.count() == 1
+    assert one.page.locator("article.incident").is_hidden()
+    one.page.get_by_label("Group", exact=True).select_option("")
+    one.page.get_by_label("Cause", exact=True).select_option("")
+    assert one.page.locator("article.incident .overview").is_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
+def test_what_decides_stands_on_the_first_screen_of_a_clusters_incident(
+    opened: Opener, width: int, height: int
+) -> None:
+    one = opened(broker_down(300), width=width, height=height)
+    table = one.page.get_by_role("region", name="Groups that incident b0b0b0b0b0b0 disturbed")
+    for shown in (one.page.locator("h1"), one.page.locator(".overview"), table, one.page.locator(".advice").first):
+        box = shown.bounding_box()
+        assert box
+        assert box["y"] < height - 60
+    assert one.page.locator(".overview").bounding_box()["height"] < 150  # type: ignore[index]
+    head = table.get_by_role("button", name="Unread", exact=True)
+    head.click()
+    assert table.locator("tbody tr").first.locator("td").first.inner_text() == "payments-eu-299"
+    head.click()
+    assert table.locator("tbody tr").first.locator("td").first.inner_text() == "payments-eu-000"
+
+
+def test_a_phone_shows_verdict_and_axis_before_any_filter(opened: Opener) -> None:
+    one = opened(broker_down(25), width=390, height=844)
+    assert one.page.locator("#filters").is_hidden()
+    box = one.page.locator(".overview").bounding_box()
+    assert box
+    assert box["y"] + box["height"] < 844
+    one.page.get_by_role("button", name="Filter", exact=True).click()
+    assert one.page.get_by_label("Severity", exact=True).is_visible()
+
+
+def test_severity_host_and_text_filter_incidents_and_groups(opened: Opener) -> None:
+    one = opened(broker_down(25))
+    crash = one.page.locator("details.incident", has_text="payments-2")
+    one.page.get_by_label("Severity", exact=True).select_option("warning")
+    assert crash.first.is_visible()
+    assert one.page.locator("article.incident").is_hidden()
+    one.page.get_by_label("Severity", exact=True).select_option("")
+    one.page.get_by_label("Host", exact=True).select_option("node-2")
+    assert crash.first.is_hidden()
+    one.page.get_by_label("Host", exact=True).select_option("")
+    one.page.get_by_label("Text", exact=True).fill("WENT DOWN")
+    assert one.page.locator("article.incident").is_visible()
+    assert crash.first.is_hidden()
+
+
+def test_of_many_lanes_the_most_disturbed_are_shown_until_all_are_asked_for(opened: Opener) -> None:
+    one = opened(many_events(4_000, members=40))
+    picture = one.page.locator(FIRST_PICTURE)
+    lanes = picture.locator(".names li.client:visible")
+    assert lanes.count() == 16
+    picture.get_by_role("button", name="All 40 rows").click()
+    assert lanes.count() == 40
+    picture.get_by_role("button", name="Fewer rows").click()
+    assert lanes.count() == 16
+    one.page.get_by_label("Member", exact=True).fill("worker-03")
+    assert lanes.count() == 10
 
 
 def test_the_times_of_the_overview_switch_too(opened: Opener) -> None:
@@ -128,6 +195,14 @@ def test_who_left_which_partitions_unread_stands_in_a_table_without_javascript(o
     assert row.is_visible()
     assert "orders-4, orders-5, orders-6, orders-7" in row.inner_text()
     assert "dead: its process was gone" in row.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_in_a_clusters_incident(opened: Opener, scheme: str, width: int) -> None:
+    one = opened(broker_down(25, members=64), width=width, color_scheme=scheme)
+    one.page.get_by_role("button", name="coordinator-failover").click()
+    assert violations(one.page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -186,7 +186,7 @@ def test_nothing_needs_a_mouse(opened: Opener) -> None:
     one = opened(crash_report())
     focused = "document.activeElement.className || document.activeElement.id || document.activeElement.textContent"
     reached = []
-    for _ in range(14):
+    for _ in range(20):
         one.page.keyboard.press("Tab")
         reached.append(one.page.evaluate(focused))
         if reached[-1] == "plot":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Gap, Relation
+from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, DisturbedGroup, Gap, Impact, Relation
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import (
     Burst,
@@ -21,8 +21,9 @@ from rebalance_forensics.timeline.model import (
     Participation,
     Reading,
     Span,
+    UnreadSpan,
 )
-from tests.report.building import a_crash, a_lane, a_line, at, crash_report, payments
+from tests.report.building import a_crash, a_lane, a_line, an_identity, at, crash_report, payments
 
 
 def many_groups(number: int) -> Report:
@@ -39,6 +40,54 @@ def many_groups(number: int) -> Report:
         for index, history in enumerate(groups)
     )
     return replace(crash_report(), groups=groups, incidents=incidents)
+
+
+def broker_down(number: int, members: int = 3) -> Report:
+    """A broker that went down under many groups, one of them worse off, and a crash of its own in another."""
+    history = payments()
+    identities = tuple(an_identity(1 + member % 3) for member in range(members))
+    identities = tuple(
+        replace(identity, name=f"payments-{place + 1}", host=f"node-{place % 4}")
+        for place, identity in enumerate(identities)
+    )
+    unread = UnreadSpan(partition="orders-0", started_at=at(131), ended_at=at(134), client_id="payments-2", why="dead")
+    groups = tuple(
+        replace(history, group=f"payments-eu-{index:03d}", identities=identities, unread=(unread,))
+        for index in range(number)
+    )
+    disturbed = tuple(
+        DisturbedGroup(
+            group=history.group,
+            severity="warning" if index else "critical",
+            impact=Impact(
+                rebalances=index % 3,
+                unread_partition_ms=3_000 * (number - index),
+                unread_partitions=1,
+                known_partitions=12,
+                longest_unread_ms=3_000,
+                stopped_ms=0,
+            ),
+            evidence=(a_crash().root_causes[0].evidence[0],),
+            summary="broker-1 stopped coordinating the group; another broker took over without a rebalance.",
+        )
+        for index, history in enumerate(groups)
+    )
+    cause = replace(
+        a_crash().root_causes[0],
+        cause="coordinator-failover",
+        culprits=(Culprit(kind="broker", name="broker-1", names=("1",)),),
+    )
+    down = replace(
+        a_crash(),
+        id="b0b0b0b0b0b0",
+        group=None,
+        scope="cluster",
+        groups=disturbed,
+        severity="critical",
+        summary=f"broker-1 went down at 10:02:11 UTC; {number} groups were disturbed.",
+        root_causes=(cause,),
+    )
+    return replace(crash_report(), groups=groups, incidents=(down, replace(a_crash(), group=groups[3].group)))
 
 
 def many_events(number: int, members: int = 40) -> Report:

@@ -9,7 +9,7 @@ from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.overview import Overview
 from rebalance_forensics.report.model import Report
 from tests.report.building import a_crash, at, crash_report
-from tests.report.extremes import many_groups
+from tests.report.extremes import broker_down, many_groups
 
 
 def overview(report: Report) -> Overview:
@@ -27,9 +27,14 @@ def crashes(*seconds: float) -> Report:
 
 
 def test_each_incident_is_a_mark_that_leads_to_it() -> None:
-    (row,) = overview(crash_report()).rows
-    assert [one.target for one in row.occurrences] == ["incident-00aa11bb22cc", "incident-3f9a2c11d4e5"]
-    assert [one.severity for one in row.occurrences] == ["info", "warning"]
+    rows = overview(crash_report()).rows
+    assert [(row.label, row.note) for row in rows] == [
+        ("process-crash", "payments on prod"),
+        ("startup", "payments on prod"),
+    ]
+    marks = [one for row in rows for one in row.occurrences]
+    assert [one.target for one in marks] == ["incident-3f9a2c11d4e5", "incident-00aa11bb22cc"]
+    assert [one.severity for one in marks] == ["warning", "info"]
     text = to_html(crash_report()).partition('class="occurrences"')[2]
     assert 'href="#incident-3f9a2c11d4e5"' in text.partition("</figure>")[0]
 
@@ -43,10 +48,22 @@ def test_incidents_close_together_are_one_mark_that_leads_to_the_worst() -> None
     assert row.occurrences[0].target == f"incident-{worst.id}"
 
 
-def test_groups_beyond_the_last_row_share_it() -> None:
-    rows = overview(many_groups(30)).rows
-    assert [row.label for row in rows][-1] == "19 other groups"
-    assert sum(one.number for row in rows for one in row.occurrences) == 30
+def test_a_cause_has_a_row_with_one_for_each_of_its_groups_and_one_for_those_beyond_the_last() -> None:
+    (cause,) = overview(many_groups(50)).rows
+    assert (cause.label, cause.note) == ("process-crash", "50 groups")
+    assert [row.label for row in cause.groups][-1] == "10 more groups"
+    assert sum(one.number for one in cause.occurrences) == 50
+    assert sum(one.number for row in cause.groups for one in row.occurrences) == 50
+
+
+def test_a_clusters_incident_is_one_mark_and_one_for_each_group_with_what_it_cost_there() -> None:
+    cluster, crash = overview(broker_down(25)).rows
+    assert (cluster.label, cluster.note) == ("coordinator-failover", "25 groups")
+    assert [one.number for one in cluster.occurrences] == [1]
+    assert [row.label for row in cluster.groups][:2] == ["payments-eu-000 on prod", "payments-eu-001 on prod"]
+    assert [row.occurrences[0].severity for row in cluster.groups][:2] == ["critical", "warning"]
+    assert {stretch.kind for row in cluster.groups for stretch in row.stretches} == {"rebalancing", "unread"}
+    assert (crash.label, crash.note) == ("process-crash", "payments-eu-003 on prod")
 
 
 def test_an_incident_without_a_section_of_its_own_leads_to_its_row_of_the_list() -> None:

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from rebalance_forensics.diagnosis.model import Headline, Incident
-from rebalance_forensics.report.html.budget import GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
+from rebalance_forensics.diagnosis.model import Headline, Incident, Severity
+from rebalance_forensics.report.html.budget import GLIMPSES, GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.incident_links import Links, links_of
-from rebalance_forensics.report.html.overview import Overview, overview_of
+from rebalance_forensics.report.html.overview import Overview, filter_groups, overview_of
 from rebalance_forensics.report.html.picture import draw, window_of
-from rebalance_forensics.report.html.prepared_history import ReadyHistory, ready
+from rebalance_forensics.report.html.prepared_history import Glimpse, ReadyHistory, glimpse_of, ready
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.member_names import short_names, with_short_readings
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
-from rebalance_forensics.report.urgency_order import Incidents, is_unexplained, most_urgent_first
+from rebalance_forensics.report.urgency_order import RANKS, Incidents, is_unexplained, most_urgent_first
 from rebalance_forensics.report.wording import group_of, names_besides
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
@@ -67,6 +67,16 @@ class Content(Struct, frozen=True, kw_only=True):
     names: Mapping[str, tuple[str, ...]]
     """By the id of each incident of the overview, whom the filter finds it by."""
     names_left_out: int
+    hosts: Mapping[str, tuple[str, ...]]
+    """By the id of each incident of the overview, the hosts of whom it blames, else of the members it disturbed."""
+    group_hosts: tuple[tuple[str, ...], ...]
+    """The hosts of the members of each group that has a section."""
+    host_names: tuple[str, ...]
+    severities: tuple[Severity, ...]
+    states: Mapping[str, str]
+    """How a group that the first incident disturbed was left, by its name."""
+    axis_first: bool
+    """The axis belongs below the first verdict: there are several groups in trouble, and it shows which."""
     budget: Budget
     left_out: tuple[str, ...]
     urgent: int
@@ -89,19 +99,29 @@ def content_of(report: Report) -> Content:
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
     names = filter_names(headlines[:OVERVIEW_ROWS], budget)
+    axis = overview_of(
+        headlines, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0), scenes.look
+    )
+    hosts = {incident.id: scenes.hosts_of(incident) for incident in headlines[:OVERVIEW_ROWS]}
+    group_hosts = [_hosts(scenes.look((page.history.cluster, page.history.group))) for page in groups]
+    troubled = {key for incident in headlines if incident.severity != "info" for key in _keys(incident)}
     benign = [page for page in incidents if page.incident.severity == "info"]
     drawn = [page.picture for page in incidents] + [page.picture for page in groups]
     return Content(
         numbered=numbered,
         overview=headlines[:OVERVIEW_ROWS],
-        axis=overview_of(headlines, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0)),
+        axis=axis,
+        axis_first=axis is not None and len(troubled) > 1,
         faults=tuple(page for page in incidents if page.incident.severity != "info"),
         unexplained=tuple(page for page in benign if is_unexplained(page.incident)),
         planned=tuple(page for page in benign if not is_unexplained(page.incident)),
         groups=tuple(groups),
         group_names=tuple(
             dict.fromkeys(
-                [*(group_of(page.history) for page in groups), *(group_of(incident) for incident in headlines)]
+                [
+                    *(group_of(page.history) for page in groups),
+                    *(group for incident in headlines for group in filter_groups(incident)),
+                ]
             )
         ),
         pictures=tuple(picture for picture in drawn if picture is not None),
@@ -111,6 +131,11 @@ def content_of(report: Report) -> Content:
         causes=tuple(sorted({incident.root_causes[0].cause for incident in headlines})),
         names=names,
         names_left_out=budget.left_out.get(NAMES_LEFT_OUT, 0),
+        hosts=hosts,
+        group_hosts=tuple(group_hosts),
+        host_names=tuple(sorted({host for known in (*hosts.values(), *group_hosts) for host in known})),
+        severities=tuple(sorted({incident.severity for incident in headlines}, key=RANKS.__getitem__)),
+        states={} if not headlines else scenes.states_of(headlines[0]),
         budget=budget,
         left_out=tuple(budget.sentences()),
         urgent=sum(incident.severity != "info" for incident in headlines),
@@ -118,12 +143,20 @@ def content_of(report: Report) -> Content:
     )
 
 
+def _keys(incident: Headline) -> list[Key]:
+    return [(incident.cluster, group) for group in incident.group_names]
+
+
+def _hosts(seen: Glimpse | None) -> tuple[str, ...]:
+    return () if seen is None else tuple(sorted(set(seen.hosts.values())))
+
+
 def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> list[GroupPage]:
     """Tell of the groups with the most urgent incidents first, then of the others."""
     rank: dict[Key, int] = {}
     for number, incident in enumerate(headlines):
-        for group in incident.group_names:
-            rank.setdefault((incident.cluster, group), number)
+        for key in _keys(incident):
+            rank.setdefault(key, number)
     groups = report.lazy_groups
     ranks = [rank.get((group.cluster, group.group), len(headlines)) for group in groups.outlines]
     ordered = groups.at(sorted(range(len(groups)), key=ranks.__getitem__)[:GROUPS])
@@ -193,6 +226,7 @@ class Scenes(Struct, frozen=True, kw_only=True):
     budget: Budget
     made_ready: dict[Key, ReadyHistory] = field(default_factory=dict)
     linked: dict[Key, Links] = field(default_factory=dict)
+    glimpses: dict[Key, Glimpse] = field(default_factory=dict)
 
     @classmethod
     def of(cls, report: Report, numbered: Incidents, budget: Budget) -> Scenes:
@@ -200,8 +234,8 @@ class Scenes(Struct, frozen=True, kw_only=True):
         groups = report.lazy_groups
         numbers: dict[Key, list[int]] = {}
         for number, incident in enumerate(numbered.outlines):
-            for group in incident.group_names:
-                numbers.setdefault((incident.cluster, group), []).append(number)
+            for key in _keys(incident):
+                numbers.setdefault(key, []).append(number)
         ends: dict[str, int] = {}
         for log in report.inputs:
             if log.last is not None:
@@ -224,6 +258,25 @@ class Scenes(Struct, frozen=True, kw_only=True):
     def of_group(self, number: int, history: GroupHistory) -> Picture | None:
         """Draw a whole history."""
         return self._drawn(f"history-{number}", (history.cluster, history.group), None)
+
+    def look(self, key: Key) -> Glimpse | None:
+        """Look at a group, each once; None beyond as many as a page may look at."""
+        if key not in self.glimpses and key in self.places and len(self.glimpses) < GLIMPSES:
+            self.glimpses[key] = glimpse_of(self.groups[self.places[key]])
+        return self.glimpses.get(key)
+
+    def hosts_of(self, incident: Headline) -> tuple[str, ...]:
+        """The hosts of those it blames; of all members where it blames none of them. Empty where that is unknown."""
+        seen = [found for found in map(self.look, _keys(incident)) if found is not None]
+        culprits = [culprit for cause in incident.root_causes for culprit in cause.culprits]
+        names = [name for culprit in culprits for name in (culprit.name, *culprit.names)]
+        blamed = {host for found in seen for name in names if (host := found.hosts.get(name))}
+        blamed |= {culprit.name for culprit in culprits if culprit.kind == "host"}
+        return tuple(sorted(blamed or {host for found in seen for host in found.hosts.values()}))
+
+    def states_of(self, incident: Headline) -> dict[str, str]:
+        """How it left each group, as far as the page has looked at them."""
+        return {key[1]: found.state for key in _keys(incident) if (found := self.look(key)) is not None}
 
     def incidents_of(self, history: GroupHistory) -> tuple[Incident, ...]:
         """List the incidents of a group, the most urgent first."""

@@ -1,24 +1,32 @@
-"""All incidents on one time axis: a row for each group, a mark for each incident, dense runs as one mark."""
+"""All incidents on one time axis: a row for each cause, below it one for each of its groups, dense runs as one mark."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Headline, Severity
 from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.report.html.axis import Tick, ticks
+from rebalance_forensics.report.html.prepared_history import Glimpse
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.urgency_order import urgency
+from rebalance_forensics.report.urgency_order import RANKS, urgency
 from rebalance_forensics.report.wording import count, group_of
 
-ROWS = 12
+CAUSES = 12
+GROUPS_OF_A_CAUSE, GROUP_ROWS = 40, 160
 # Marks closer than this would cover one another on a phone.
-NEAR_PERCENT = 4.0
+NEAR_PERCENT = 7.0
+# Stretches closer than this are drawn as one; a row is seldom a thousand pixels wide.
+TOUCHING_PERCENT = 0.2
 SUMMARY_CHARACTERS = 200
+
+Look = Callable[[tuple[str, str]], Glimpse | None]
+"""A glimpse of a group, by cluster and name; None beyond what the page looks at."""
 
 
 class Occurrence(Struct, frozen=True, kw_only=True):
@@ -34,15 +42,28 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     number: int
     groups: tuple[str, ...]
     causes: tuple[str, ...]
+    severities: tuple[Severity, ...]
     incidents: tuple[str, ...]
     """The ids of the elements that tell of each in full, where there is one."""
 
 
+class Stretch(Struct, frozen=True, kw_only=True):
+    """A time in which a group rebalanced, or left partitions unread."""
+
+    kind: str
+    percent: float
+    width: float
+
+
 class OverviewRow(Struct, frozen=True, kw_only=True):
-    """The incidents of one group, or of all groups that have no row of their own."""
+    """The incidents of one cause with a row for each group, or those of one group."""
 
     label: str
+    note: str = ""
+    """The group of a cause, or how many there are."""
     occurrences: tuple[Occurrence, ...]
+    stretches: tuple[Stretch, ...] = ()
+    groups: tuple[OverviewRow, ...] = ()
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -54,7 +75,9 @@ class Overview(Struct, frozen=True, kw_only=True):
     ended_at: int
 
 
-def overview_of(numbered: Sequence[Headline], with_sections: Collection[str], logs_end: int) -> Overview | None:
+def overview_of(
+    numbered: Sequence[Headline], with_sections: Collection[str], logs_end: int, look: Look
+) -> Overview | None:
     """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
     numbered = [incident for incident in numbered if is_timed(incident.started_at)]
     if len(numbered) <= 1:
@@ -62,17 +85,16 @@ def overview_of(numbered: Sequence[Headline], with_sections: Collection[str], lo
     start = min(incident.started_at for incident in numbered)
     last = max(_end(incident, logs_end) for incident in numbered)
     margin = max((last - start) // 40, SECOND_MS)
-    axis = _Axis(start=start - margin, end=last + margin, with_sections=with_sections, logs_end=logs_end)
-    by_group: dict[str, list[Headline]] = {}
+    axis = _Axis(start=start - margin, end=last + margin, with_sections=with_sections, logs_end=logs_end, look=look)
+    by_cause: dict[str, list[Headline]] = {}
     for incident in numbered:
-        by_group.setdefault(group_of(incident), []).append(incident)
-    groups = list(by_group.items())
-    own = groups if len(groups) <= ROWS else groups[: ROWS - 1]
-    rows = [OverviewRow(label=name, occurrences=tuple(axis.occurrences(incidents))) for name, incidents in own]
-    rest = [*chain.from_iterable(incidents for _, incidents in groups[len(own) :])]
+        by_cause.setdefault(incident.root_causes[0].cause, []).append(incident)
+    causes = list(by_cause.items())
+    own = causes if len(causes) <= CAUSES else causes[: CAUSES - 1]
+    rows = [axis.cause(cause, incidents, GROUP_ROWS // len(own)) for cause, incidents in own]
+    rest = [*chain.from_iterable(incidents for _, incidents in causes[len(own) :])]
     if rest:
-        label = f"{len(groups) - len(own)} other groups"
-        rows.append(OverviewRow(label=label, occurrences=tuple(axis.occurrences(rest))))
+        rows.append(axis.cause(f"{len(causes) - len(own)} other causes", rest, 0))
     return Overview(rows=tuple(rows), ticks=ticks(axis.start, axis.end), started_at=axis.start, ended_at=axis.end)
 
 
@@ -82,11 +104,83 @@ def _end(incident: Headline, logs_end: int) -> int:
     return incident.started_at if incident.ended_at is None else incident.ended_at
 
 
+def _by_group(incidents: Iterable[Headline]) -> dict[str, list[Headline]]:
+    """The incidents of each group, those of a cluster as what they did to it."""
+    groups: dict[str, list[Headline]] = {}
+    for incident in incidents:
+        for share in _shares(incident):
+            groups.setdefault(group_of(share), []).append(share)
+    return groups
+
+
+def _shares(incident: Headline) -> Iterator[Headline]:
+    """What an incident did to each group; a group's own incident is all of it."""
+    if incident.group is not None:
+        yield incident
+    for disturbed in incident.groups:
+        yield replace(
+            incident,
+            group=disturbed.group,
+            groups=(),
+            severity=disturbed.severity,
+            summary=disturbed.summary or incident.summary,
+            impact=disturbed.impact,
+        )
+
+
 class _Axis(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     with_sections: Collection[str]
     logs_end: int
+    look: Look
+
+    def cause(self, cause: str, incidents: Sequence[Headline], most: int) -> OverviewRow:
+        """The incidents of a cause, and below them what each group had of it."""
+        groups = list(_by_group(incidents).items())
+        several = len(groups) > 1
+        shown = groups[: min(most, GROUPS_OF_A_CAUSE)] if several else []
+        rows = [self._group(name, own) for name, own in shown]
+        if shown and len(groups) > len(shown):
+            others = list(chain.from_iterable(own for _, own in groups[len(shown) :]))
+            label = count(len(groups) - len(shown), "more group")
+            rows.append(OverviewRow(label=label, occurrences=tuple(self.occurrences(others))))
+        return OverviewRow(
+            label=cause,
+            note=count(len(groups), "group") if several else groups[0][0],
+            occurrences=tuple(self.occurrences(incidents)),
+            groups=tuple(rows),
+        )
+
+    def _group(self, name: str, incidents: Sequence[Headline]) -> OverviewRow:
+        first = incidents[0]
+        seen = self.look((first.cluster, first.group or ""))
+        return OverviewRow(
+            label=name,
+            occurrences=tuple(self.occurrences(incidents)),
+            stretches=() if seen is None else tuple(self._stretches(seen)),
+        )
+
+    def _stretches(self, seen: Glimpse) -> Iterator[Stretch]:
+        for kind, spans in (("rebalancing", seen.rebalancing), ("unread", seen.unread)):
+            for begun, ended in self._merged(spans):
+                yield Stretch(kind=kind, percent=begun, width=round(max(ended - begun, TOUCHING_PERCENT), 2))
+
+    def _merged(self, spans: Iterable[tuple[int, int | None]]) -> Iterator[tuple[float, float]]:
+        """Shares of the axis, overlapping spans as one; what nobody saw the end of is drawn where it begins."""
+        begun = ended = -1.0
+        for start, end in sorted((start, start if end is None else end) for start, end in spans):
+            left, right = self._percent(max(start, self.start)), self._percent(min(end, self.end))
+            if right < 0 or left > 100:
+                continue
+            if begun >= 0 and left - ended <= TOUCHING_PERCENT:
+                ended = max(ended, right)
+                continue
+            if begun >= 0:
+                yield begun, ended
+            begun, ended = left, right
+        if begun >= 0:
+            yield begun, ended
 
     def occurrences(self, incidents: Sequence[Headline]) -> Iterator[Occurrence]:
         """Fold what began too close together to be drawn side by side."""
@@ -111,11 +205,17 @@ class _Axis(Struct, frozen=True, kw_only=True):
             severity=worst.severity,
             label=_label(run, worst),
             target=f"incident-{worst.id}" if worst.id in self.with_sections else f"listed-{worst.id}",
-            number=len(run),
-            groups=tuple(dict.fromkeys(group_of(incident) for incident in run)),
+            number=len({incident.id for incident in run}),
+            groups=tuple(dict.fromkeys(chain.from_iterable(filter_groups(incident) for incident in run))),
             causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in run)),
-            incidents=tuple(f"incident-{incident.id}" for incident in run),
+            severities=tuple(sorted({incident.severity for incident in run}, key=RANKS.__getitem__)),
+            incidents=tuple(dict.fromkeys(f"incident-{incident.id}" for incident in run)),
         )
+
+
+def filter_groups(incident: Headline) -> tuple[str, ...]:
+    """The groups that a filter finds an incident by, with their cluster where it has a name."""
+    return tuple(group_of(share) for share in _shares(incident))
 
 
 def _label(run: Sequence[Headline], worst: Headline) -> str:

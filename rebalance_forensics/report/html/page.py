@@ -20,6 +20,7 @@ from rebalance_forensics.report.documents import Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.names import brief, called, sentence
+from rebalance_forensics.report.html.overview import filter_groups
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.html.prepared_history import COLORS
 from rebalance_forensics.report.html.shapes import legend, strokes
@@ -85,6 +86,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "duration": times.duration,
         "length_or_unknown": _length_or_unknown,
         "unread_figure": wording.unread_figure,
+        "unread_briefly": wording.unread_briefly,
         "stopped": wording.stopped,
         "besides": wording.besides,
         "begun": wording.begun,
@@ -107,6 +109,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "sign_table": differential.sign_table,
         "is_unexplained": is_unexplained,
         "group_of": wording.group_of,
+        "filter_groups": filter_groups,
         "place": wording.place,
         "step": wording.step,
         "day": times.day,

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html.axis import ticks
-from rebalance_forensics.report.html.budget import Budget
+from rebalance_forensics.report.html.budget import FEW_LANES, Budget
 from rebalance_forensics.report.html.incident_links import Links, end_of_incident
 from rebalance_forensics.report.html.names import called
-from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks
+from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks, weight_of
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
 from rebalance_forensics.report.html.shapes import (
     LANE,
@@ -75,7 +75,8 @@ def draw(
     culprits = _culprit_names(incident)
     chosen = chosen_lanes(history.lanes, window, culprits, budget, left_out)
     # Whom the incident is about stands first: where there are many lanes the last ones are below the screen.
-    lanes = sorted(chosen, key=lambda ready: culprits.isdisjoint((ready.lane.name, ready.lane.owner)))
+    # So many are not all shown at first: those that were disturbed most come before the rest.
+    lanes = sorted(chosen, key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1])
     marks = chosen_marks(lanes, window, links, budget, left_out)
     partitions = partition_bars(history, window, links, budget, left_out)
     made, unread, *bars = chosen_bars(

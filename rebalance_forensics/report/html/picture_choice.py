@@ -25,12 +25,13 @@ def chosen_lanes(
     budget.lanes.left -= min(len(seen), room)
     if len(seen) <= room:
         return tuple(seen)
-    kept = set(sorted(range(len(seen)), key=lambda place: _weight(seen[place], culprits))[:room])
+    kept = set(sorted(range(len(seen)), key=lambda place: weight_of(seen[place], culprits))[:room])
     left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
     return tuple(lane for place, lane in enumerate(seen) if place in kept)
 
 
-def _weight(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
+def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
+    """Sort key of a lane: the culprits', the brokers', then by faults and disturbances."""
     faults, disturbances = ready.weight
     theirs = not culprits.isdisjoint((ready.lane.name, ready.lane.owner))
     return not theirs, ready.lane.kind != "broker", -faults, -disturbances

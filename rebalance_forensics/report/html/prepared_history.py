@@ -12,6 +12,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import UNABLE, Window
 from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
+from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
@@ -112,3 +113,39 @@ def _names(generation: Generation) -> Iterator[str]:
         thread, consumer, _ = name.partition("-consumer")
         if consumer:
             yield thread
+
+
+class Glimpse(Struct, frozen=True, kw_only=True, eq=False):
+    """As much of a group as stands in one line of a list: its disturbances, how it ended, where its members run."""
+
+    rebalancing: tuple[tuple[EpochMs, EpochMs | None], ...]
+    unread: tuple[tuple[EpochMs, EpochMs | None], ...]
+    state: str
+    """`stable, 3 members` after its last known rebalance; empty where there was none."""
+    hosts: Mapping[str, str]
+    """The host of each member, by all its names."""
+
+
+def glimpse_of(history: GroupHistory) -> Glimpse:
+    """Look at a group for its line in a list of many."""
+    last = history.generations[-1] if history.generations else None
+    return Glimpse(
+        rebalancing=tuple(
+            (one.started_at, one.completed_at) for one in history.generations if one.started_at is not None
+        ),
+        unread=tuple((gap.started_at, gap.ended_at) for gap in history.unread),
+        state="" if last is None else _state(last),
+        hosts={
+            name: member.host
+            for member in history.identities
+            if member.host is not None
+            for name in (member.name, *member.names)
+        },
+    )
+
+
+def _state(last: Generation) -> str:
+    if last.outcome == "empty":
+        return "empty"
+    outcome = "rebalancing" if last.outcome == "superseded" else last.outcome
+    return f"{outcome}, {count(last.size, 'member')}" if last.members else outcome

@@ -61,6 +61,8 @@ const readAddress = () => {
   const told = new URLSearchParams(hash), form = $("filters").elements;
   for (const name of FILTERS) if (form[name]) form[name].value = told.get(name) || "";
   chosenIncident = "";
+  // Filters that are set are not hidden behind their button.
+  if (FILTERS.some((name) => told.get(name)) && !form.namedItem("text").checkVisibility()) unfoldFilters();
   if ((told.get("times") === "local") !== state.local) switchZone();
   applyFilters();
   // Whoever followed a link has seen nothing of the page to scroll past.

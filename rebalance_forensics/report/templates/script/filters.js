@@ -1,5 +1,5 @@
 // A filter reaches incidents, groups, rows of tables, marks of the overview and lanes alike.
-const FILTERS = ["group", "cause", "member"];
+const FILTERS = ["severity", "group", "cause", "host", "member", "text"];
 const ANY = "\n";  // between several groups, causes or names of one element
 
 const includes = (names, wanted) => names.some((name) => name.toLowerCase().includes(wanted));
@@ -9,14 +9,32 @@ const namesOf = (element) => {
   if (!namesIn.has(element)) namesIn.set(element, [...(element.dataset.names || "").split(ANY), ...lanesOf(element)]);
   return namesIn.get(element);
 };
+const wordsIn = new Map();
+const wordsOf = (element) => {
+  if (!wordsIn.has(element)) wordsIn.set(element, element.textContent.toLowerCase());
+  return wordsIn.get(element);
+};
+// An element that does not say where it belongs may belong anywhere: it stays.
+const fits = (element, name) => {
+  const known = element.dataset[name];
+  return !state[name] || known === undefined || known.split(ANY).includes(state[name]);
+};
 const wantedBy = (element) => {
-  const { group, cause, of } = element.dataset;
-  const holds = (held, wanted) => !wanted || held === undefined || held.split(ANY).includes(wanted);
-  // A row or a mark stands for incidents told elsewhere: it stays while one of them does.
-  const told = of ? of.split(ANY).map((id) => document.getElementById(id) || document.getElementById(id.replace("incident-", "listed-"))).filter(Boolean) : [];
-  const tellers = told.length ? told : [element];
-  return holds(group, state.group) && holds(cause, state.cause)
-    && (!state.member || tellers.some((one) => includes(namesOf(one), state.member.toLowerCase())));
+  const { of } = element.dataset;
+  // A row or a mark stands for incidents shown elsewhere: it stays while one of them does.
+  const shown = of ? of.split(ANY).map((id) => document.getElementById(id) || document.getElementById(id.replace("incident-", "listed-"))).filter(Boolean) : [];
+  const sources = shown.length ? shown : [element];
+  const text = state.text.toLowerCase();
+  return ["severity", "group", "cause"].every((name) => fits(element, name))
+    && sources.some((one) => fits(one, "host"))
+    && (!state.member || sources.some((one) => includes(namesOf(one), state.member.toLowerCase())))
+    && (!text || sources.some((one) => wordsOf(one).includes(text)));
+};
+// The axis of all incidents stands below the first verdict; it stays where that one is filtered out.
+const placeAxis = () => {
+  const place = $("axis-place"), article = place && place.closest("article");
+  if (place && article.hidden) article.before($("axis"));
+  else if (place) place.append($("axis"));
 };
 const applyFilters = () => {
   const form = $("filters").elements;
@@ -27,6 +45,7 @@ const applyFilters = () => {
     const parts = all(":scope > [data-group]", section);
     section.hidden = parts.length > 0 && parts.every((part) => part.hidden);
   }
+  placeAxis();
   for (const picture of pictures.values()) picture.filter();
   // Where the headline is hidden, the page is still headed by something.
   const headless = all("h1").every((one) => one.closest("[hidden]"));
@@ -52,4 +71,14 @@ const clearFilters = () => {
   $("filters").reset();
   applyFilters();
   $("filters").querySelector("select, input").focus();
+};
+const unfoldCause = (button) => {
+  const open = button.getAttribute("aria-expanded") !== "true";
+  button.setAttribute("aria-expanded", String(open));
+  for (const row of all(`[data-in-cause="${button.dataset.ofCause}"]`)) row.toggleAttribute("data-folded", !open);
+};
+const unfoldFilters = () => {
+  const open = $("unfold-filters").getAttribute("aria-expanded") !== "true";
+  $("unfold-filters").setAttribute("aria-expanded", String(open));
+  $("filters").classList.toggle("unfolded", open);
 };

@@ -160,7 +160,11 @@ class Picture {
     // A partition stays with whoever reads it.
     const named = (row) => row.name.toLowerCase().includes(wanted) || row.label.toLowerCase().includes(wanted)
       || (row.layer === "partitions" && row.bars.some((bar) => bar[3].toLowerCase().includes(wanted)));
-    this.shown = this.rows.filter((row) => row.layer === "always" || (row.layer === this.layer && named(row)));
+    const found = this.rows.filter((row) => row.layer === this.layer && named(row)), more = this.figure.querySelector("[data-do=whole]");
+    const few = this.whole || wanted || found.length <= FEW + 1 ? found : found.slice(0, FEW);
+    this.shown = [...this.rows.filter((row) => row.layer === "always"), ...few];
+    more.hidden = few.length === found.length && !this.whole;
+    more.textContent = this.whole ? "Fewer rows" : `All ${found.length} rows`;
     for (const row of this.rows) {
       const place = this.shown.indexOf(row);
       row.node.toggleAttribute("hidden", place < 0);
@@ -246,6 +250,7 @@ class Picture {
     if (name === "left") this.show(this.left - this.span / 3, this.span);
     if (name === "right") this.show(this.left + this.span / 3, this.span);
     if (name === "all") this.show(0, WIDTH);
+    if (name === "whole") { this.whole = !this.whole; this.filter(); }
     if (name === "members" || name === "partitions") this.choose(name);
   }
   key(event) {

@@ -11,6 +11,9 @@ const wake = (root) => { for (const figure of all(".picture", root)) if (!figure
 wake(document);
 for (const details of all("details")) details.addEventListener("toggle", () => { if (details.open) wake(details); });
 $("filters").hidden = false;
+$("unfold-filters").hidden = false;
+$("unfold-filters").addEventListener("click", unfoldFilters);
+for (const button of all(".unfold")) button.addEventListener("click", () => unfoldCause(button));
 $("filters").addEventListener("input", applyFilters);
 $("filters").addEventListener("submit", (event) => event.preventDefault());
 $("clear-filters").addEventListener("click", clearFilters);
