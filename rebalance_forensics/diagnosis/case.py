@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.engine.impact import Extent, members_shared_o
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
 from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
@@ -89,6 +89,7 @@ def investigate(
             offsets_partition=known_partition(group, timeline.own, timeline.settings),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
             losses=_losses(timeline) if any(incident.severity != "info" for incident in incidents) else (),
+            unreached=unreached_brokers(timeline)[:MOST_LOSSES] if incidents else (),
         ),
         incidents=tuple(incidents),
         gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),

@@ -174,6 +174,16 @@ class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
     evidence: tuple[Evidence, ...] = ()
 
 
+class Unreached(Struct, frozen=True, kw_only=True, gc=False):
+    """A broker to which a member's connections failed for a while, as no other broker's did."""
+
+    broker: str
+    member: str
+    started_at: Time
+    ended_at: Time
+    evidence: Evidence
+
+
 class Loss(Struct, frozen=True, kw_only=True, gc=False):
     """A member whose session a broker let expire."""
 
@@ -376,6 +386,8 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     """Brokers that were out; only of a group that an incident disturbed."""
     losses: tuple[Loss, ...] = ()
     """Members whose sessions expired, by a broker's own lines; the first of them where there are thousands."""
+    unreached: tuple[Unreached, ...] = ()
+    """Brokers that members failed to connect to, by their own lines; the first where there are hundreds."""
 
 
 class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):

@@ -9,12 +9,15 @@ from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
+from tests.kafka_words import generation_of
 from tests.story import Story
 
 LOST = (
     "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
     "unavailable. isDisconnected: true. Rediscovery will be attempted."
 )
+NETWORK = "org.apache.kafka.clients.NetworkClient"
+CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
 
 
@@ -188,3 +191,97 @@ def test_members_of_three_groups_that_fall_silent_together_are_one_incident_thou
     assert (own, one.group_names) == ([], tuple(sorted(groups)))
     assert [c.name for c in one.root_causes[0].culprits] == ["audit-1", "orders-1", "payments-1"]
     assert one.root_causes[0].confidence < PROBABLE
+
+
+def failing_to_connect(story: Story, client: str, broker: int, *times: str) -> Story:
+    """Connections to one broker are refused, again and again."""
+    for at in times:
+        refused = f"Connection to node {broker} (b-{broker}/10.0.0.{broker}:9092) could not be established. Node may "
+        story.client(client, at, f"{refused}not be available.", level="WARN", logger=NETWORK)
+    return story
+
+
+def alone_on_a_host(group: str, *brokers: int) -> GroupCase:
+    """One member, whose log alone is at hand, loses its coordinator (broker-2), and fails to connect to brokers."""
+    client = f"{group}-1"
+    story = Story(group=group, seen="clients").formed(client)
+    story.client(client, "01:10:05.000", LOST)
+    for broker in brokers:
+        failing_to_connect(story, client, broker, "01:10:05.000", "01:10:07.000", "01:10:09.000", "01:10:12.000")
+    return story.client(client, "01:10:20.000", FOUND).case()
+
+
+def blamed(incidents: list[Incident]) -> set[tuple[str, tuple[str, ...], bool]]:
+    """Causes and culprits, and whether they are claimed."""
+    verdicts = [incident.root_causes[0] for incident in incidents]
+    return {(v.cause, tuple(c.name for c in v.culprits), v.confidence >= PROBABLE) for v in verdicts}
+
+
+def test_a_broker_that_members_of_several_groups_fail_to_connect_to_is_out_and_not_their_coordinator() -> None:
+    cluster, own = told(alone_on_a_host("audit", 1), alone_on_a_host("payments", 1))
+    assert own == []
+    assert {(cause, names) for cause, names, _ in blamed(cluster)} == {("coordinator-failover", ("broker-1",))}
+    assert "broker-1 was out of reach" in cluster[0].summary
+
+
+def test_a_host_whose_members_fail_to_connect_to_every_broker_shows_no_broker_down() -> None:
+    cluster, _ = told(alone_on_a_host("audit", 1, 2, 3), alone_on_a_host("payments", 1, 2, 3))
+    assert all("broker-1 was out of reach" not in one.summary for one in cluster)
+
+
+def test_a_member_that_lost_one_broker_only_is_not_claimed_to_be_cut_off() -> None:
+    """To one client a broker that stands still looks the same as a lost network."""
+    story = Story(group="audit", seen="clients").formed("audit-1")
+    for at, age in (("01:10:02.000", 4189), ("01:10:02.001", 2189), ("01:10:02.002", 1088)):
+        cancelled = (
+            "Cancelled in-flight HEARTBEAT request with correlation id 1 due to node 2147483645 being disconnected"
+        )
+        aged = f"(elapsed time since creation: {age}ms, elapsed time since send: {age}ms, throttle time: 0ms)"
+        story.client("audit-1", at, f"{cancelled} {aged}", logger=NETWORK)
+    story.client("audit-1", "01:10:02.200", FOUND.replace("broker-3", "broker-2").replace("2147483644", "2147483645"))
+    generation = generation_of(1, story.id_of("audit-1"))
+    refused = f"Attempt to heartbeat with {generation} and group instance id Optional.empty failed due to "
+    story.client("audit-1", "01:10:05.000", f"{refused}UNKNOWN_MEMBER_ID, resetting generation")
+    story.reborn("audit-1").rebalanced("01:10:06.000", "it is back", ["audit-1"]).goes_on("01:20:00.000")
+    (incident,) = [i for i in story.case().incidents if i.root_causes[0].cause != "startup"]
+    assert incident.root_causes[0].cause == "network-partition"
+    assert incident.root_causes[0].confidence < PROBABLE
+
+
+def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_that_stood_still() -> None:
+    """A coordinator answers no heartbeat while the write before it waits for a replica that is down (acks=all)."""
+    fenced = Story(group="orders", coordinator=1).formed("orders-1", "orders-2")
+    fenced.broker("01:10:05.000", "Fencing broker 1 because its session has timed out.", 3, CONTROLLER)
+    for client in ("orders-1", "orders-2"):
+        fenced.client(client, "01:09:58.000", LOST.replace("broker-2", "broker-1").replace("2147483645", "2147483646"))
+        fenced.client(client, "01:10:06.000", FOUND)
+    waiting = [expiring(group, "01:10:06.000") for group in ("audit", "payments")]
+    assert "broker-2 stood still" in told(*waiting)[0][0].summary
+    (one,), _ = told(*waiting, fenced.case())
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1"]
+    assert "stood still" not in one.summary
+
+
+def coordinated_by(group: str, broker: int, *, moves_to: int | None = None) -> GroupCase:
+    """Both members of a group lose their coordinator, and find it again or another one."""
+    members = (f"{group}-1", f"{group}-2")
+    story = Story(group=group, seen="clients").formed(*members)
+    for client in members:
+        named = f"broker-{broker}:9092 (id: {2147483647 - broker} rack: null)"
+        story.client(client, "01:05:00.000", f"Discovered group coordinator {named}")
+        cause = "session timed out without receiving a heartbeat response. isDisconnected: false."
+        lost = (
+            f"Group coordinator {named} is unavailable or invalid due to cause: {cause} Rediscovery will be attempted."
+        )
+        story.client(client, "01:10:00.000", lost)
+        after = broker if moves_to is None else moves_to
+        found = f"Discovered group coordinator broker-{after}:9092 (id: {2147483647 - after} rack: null)"
+        story.client(client, "01:10:06.000", found)
+    return story.case()
+
+
+def test_of_coordinators_that_fall_silent_together_the_one_whose_groups_moved_on_was_out() -> None:
+    cases = [coordinated_by("a", 2, moves_to=3), coordinated_by("b", 2, moves_to=3), coordinated_by("c", 1)]
+    (one,), _ = told(*cases)
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
+    assert set(one.group_names) == {"a", "b", "c"}

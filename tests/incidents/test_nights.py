@@ -77,6 +77,18 @@ def test_a_night_is_one_incident_and_what_a_group_did_by_itself_stays_its_own(un
     assert incidents_of(report_of(folder)) == expected_of(truth_of(folder))
 
 
+@pytest.mark.parametrize("night", [night for night in EVERY if night.startswith(("broker-", "deployment"))])
+def test_the_logs_of_the_brokers_alone_show_the_same_night(unpacked: Unpacked, night: str, tmp_path: Path) -> None:
+    folder = unpacked(night)
+    for broker in (folder / "logs").glob("broker-*"):
+        (tmp_path / "logs" / broker.name).mkdir(parents=True)
+        shutil.copy(broker / "server.log", tmp_path / "logs" / broker.name)
+    report = report_of(tmp_path)
+    assert incidents_of(report) == expected_of(truth_of(folder))
+    parts = [part for incident in report.incidents for group in incident.groups for part in group.parts]
+    assert len(parts) == len(set(parts))
+
+
 @pytest.mark.parametrize("night", EVERY)
 def test_every_group_that_rebalanced_meanwhile_is_in_the_table_of_the_incident(unpacked: Unpacked, night: str) -> None:
     report = report_of(unpacked(night))

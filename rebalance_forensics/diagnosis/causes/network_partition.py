@@ -53,6 +53,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
         speaks_for(connections.disconnects, STRONG + WEAK, absent=DECISIVE),
         speaks_for(connections.cut_off_alone, STRONG),
+        speaks_against(connections.one_broker_lost, WEAK),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=STRONG),

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline, Loss
+from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss, Unreached
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -88,6 +88,8 @@ class Blow(Struct, frozen=True, kw_only=True):
     """Several brokers stopped answering at one moment, and no line shows which of them began it."""
 
 
+Terms = Mapping[str, Sequence[CoordinatorTerm]]
+"""Group -> the brokers that coordinated it, and when."""
 Moments = Callable[[Part], Iterable[int]]
 Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[Blow]]
 
@@ -120,33 +122,60 @@ def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: 
 
 
 def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments) -> list[Blow]:
-    stalls = _stalls(histories)
-    outages = _outages(histories, stalls)
+    terms = {history.group: history.coordinators for history in histories}
+    logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
+    logged += _out_of_reach(histories)
+    reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
+    stalls = [stall for found in _stalls(histories) if (stall := _explained(found, logged, terms)) is not None]
+    outages = _outages([*logged, *(stall.outage for stall in stalls)])
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls) is not None]
     found: list[Blow] = []
+    taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
-        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, histories):
+        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, terms):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
-            following = {id(part): part for part in _that_follow(parts, known, histories)}
-            taken = [*of_brokers, *following.values()]
-            taken += _at_the_same_moment(parts, taken, brokers, histories, moments_of)
-            if len({part.group for part in taken}) > 1:
-                found.append(
-                    Blow(
-                        kind="broker",
-                        cause=_brokers_cause(of_brokers),
-                        culprits=tuple(broker_culprit(name) for name in brokers),
-                        parts=_in_order(taken),
-                        outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
-                        is_shared=is_shared,
-                    )
+            free = [part for part in parts if id(part) not in taken]
+            struck = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
+            struck = {place: part for place, part in struck.items() if place not in taken}
+            struck |= {id(part): part for part in _at_the_same_moment(free, struck, brokers, terms, moments_of)}
+            if len({part.group for part in struck.values()}) < 2:
+                continue
+            taken |= struck.keys()
+            found.append(
+                Blow(
+                    kind="broker",
+                    cause=_brokers_cause(of_brokers),
+                    culprits=tuple(broker_culprit(name) for name in brokers),
+                    parts=_in_order(struck.values()),
+                    outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
+                    is_shared=is_shared,
                 )
+            )
     return found
 
 
-class _Stall(Struct, frozen=True):
-    """A broker that stood still: when it ran again, the sessions of several groups expired at one moment."""
+def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
+    """Brokers that members of several groups failed to connect to at the same time, while they reached the others."""
+    by_broker: dict[str, list[tuple[Unreached, str]]] = defaultdict(list)
+    for history in histories:
+        for missed in history.unreached:
+            by_broker[missed.broker].append((missed, history.group))
+    for broker, missing in sorted(by_broker.items()):
+        for run in runs(missing, lambda m: m[0].started_at, ROUND_TRIP_MS, until=lambda m: m[0].ended_at):
+            if len({group for _, group in run}) > 1:
+                yield BrokerOutage(
+                    broker=broker,
+                    started_at=run[0][0].started_at,
+                    ended_at=max(missed.ended_at for missed, _ in run),
+                    how="unreachable",
+                    evidence=tuple(missed.evidence for missed, _ in run[:MOST_LINES]),
+                )
 
+
+class _Stall(Struct, frozen=True):
+    """Sessions of several groups that expired at one moment, and the outage behind them."""
+
+    at: int
     outage: BrokerOutage
     groups: frozenset[str]
 
@@ -163,7 +192,7 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         for loss in history.losses:
             by_broker[loss.broker].append((loss, history.group))
     return [
-        _Stall(_stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
+        _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
         for broker, losses in sorted(by_broker.items())
         for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
         if len({group for _, group in burst}) > 1 and len(burst) > 2
@@ -175,6 +204,25 @@ def _stall_of(broker: str, losses: Sequence[Loss]) -> BrokerOutage:
     return BrokerOutage(broker=broker, started_at=losses[0].at, ended_at=losses[-1].at, how="froze", evidence=lines)
 
 
+def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _Stall | None:
+    """With the outage of another broker behind it, if there was one: this one then ran, and could not answer.
+
+    A KIP-848 coordinator answers no heartbeat before its write is committed (acks=all), which waits for the replica
+    that is down; its members' sessions expire together although it runs. None where only the groups that this broker
+    takes over then show that another one is down.
+    """
+    name = stall.outage.broker
+    for outage in logged:
+        # A controller fences a broker a session after its last heartbeat (broker.session.timeout.ms, 9 s).
+        begin = outage.started_at - (AT_ONCE_MS if outage.how in ("lost", "froze") else TICK_MS)
+        end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
+        if outage.broker != name and begin <= stall.at <= end + TICK_MS:
+            return _Stall(stall.at, outage, stall.groups)
+    began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
+    took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
+    return None if took_over else stall
+
+
 def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
     """The broker whose standing still this group's own lines took for its members'."""
     verdict = part.headline.root_causes[0]
@@ -184,7 +232,7 @@ def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
         return None
     # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
-    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.outage.started_at <= end)
+    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.at <= end)
     return next((stall.outage.broker for stall in near), None)
 
 
@@ -192,11 +240,10 @@ def _is_planned(part: Part) -> bool:
     return part.headline.severity == "info" and part.cause != "unexplained"
 
 
-def _outages(histories: Iterable[GroupOutline], stalls: Iterable[_Stall]) -> dict[str, list[BrokerOutage]]:
-    """Every broker's outages, those that several groups saw told once: from the first sign of it to the last."""
+def _outages(logged: Iterable[BrokerOutage]) -> dict[str, list[BrokerOutage]]:
+    """Every broker's outages, those that several groups saw once: from the first sign of it to the last."""
     seen: dict[str, list[BrokerOutage]] = defaultdict(list)
-    logged = chain.from_iterable(history.outages for history in histories)
-    for outage in dict.fromkeys((*logged, *(stall.outage for stall in stalls))):
+    for outage in logged:
         seen[outage.broker].append(outage)
     return {
         broker: [
@@ -239,7 +286,7 @@ def _by_brokers(
     run: Sequence[Part],
     outages: Mapping[str, Sequence[BrokerOutage]],
     stalls: Sequence[_Stall],
-    histories: Sequence[GroupOutline],
+    terms: Terms,
 ) -> list[tuple[list[str], list[Part], bool]]:
     """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any.
 
@@ -268,7 +315,7 @@ def _by_brokers(
         )
         components = [c for c in components if c not in joined] + [merged]
     return [
-        _narrowed(names, parts, histories) if shared else (sorted(names), parts, False)
+        _narrowed(names, parts, terms) if shared else (sorted(names), parts, False)
         for names, parts, shared in components
     ]
 
@@ -278,21 +325,35 @@ def _brokers_of(part: Part, stalls: Sequence[_Stall]) -> list[str]:
     return part.culprits("broker") if stalled is None else [stalled]
 
 
-def _narrowed(
-    names: Collection[str], parts: list[Part], histories: Iterable[GroupOutline]
-) -> tuple[list[str], list[Part], bool]:
-    """Of brokers that fell silent at one moment the one whose groups alone lost members.
+def _narrowed(names: Collection[str], parts: list[Part], terms: Terms) -> tuple[list[str], list[Part], bool]:
+    """Of brokers that fell silent at one moment the one whose groups alone moved on, or alone lost members.
 
     While a replica stands still, the coordinators beside it cannot answer commits, and the heartbeats behind these on
     the same connection wait (a broker handles one request of a connection at a time); but they go on hearing from their
-    members. Only the coordinator that stands still itself lets sessions expire.
+    members, keep their groups, and let no session expire.
     """
-    terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
+    struck = {part.group for part in parts}
+    begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
+    left = {name for name in names if any(_moved_on(terms.get(group, ()), name, begin, end) for group in struck)}
     harmed = {part.group for part in parts if part.headline.impact.rebalances}
-    behind = {name for name in names if any(name in terms.get(group, ()) for group in harmed)}
+    behind = {name for name in names if any(name in _brokers_in(terms, group) for group in harmed)}
+    if len(left) == 1 and len(struck) > 1:
+        return sorted(left), parts, False
     if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):
         return sorted(behind), parts, False
     return sorted(names), parts, True
+
+
+def _moved_on(of_group: Sequence[CoordinatorTerm], broker: str, begin: int, end: int) -> bool:
+    """True for a group that another broker coordinates from some time in this span on, and this one did before."""
+    return any(
+        before.broker == broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
+        for before, after in pairwise(of_group)
+    )
+
+
+def _brokers_in(terms: Terms, group: str) -> set[str]:
+    return {term.broker for term in terms.get(group, ())}
 
 
 def _fell_with(part: Part, others: Iterable[Part]) -> bool:
@@ -319,10 +380,12 @@ def went_in_turn(blow: Blow) -> bool:
 
 
 def _that_follow(
-    parts: Sequence[Part], outages: Sequence[BrokerOutage], histories: Sequence[GroupOutline]
+    parts: Sequence[Part], outages: Sequence[BrokerOutage], terms: Terms, reaching: Collection[tuple[str, str, str]]
 ) -> Iterator[Part]:
-    """Other groups' incidents that one of these outages explains better than what their own lines suggest."""
-    terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
+    """Other groups' incidents that one of these outages explains better than what their own lines suggest.
+
+    `reaching`: (broker, group, member) for members that failed to connect to that broker and no other.
+    """
     for outage in outages:
         end = outage.ended_at if outage.ended_at is not None else outage.started_at + ONE_REBALANCE_MS
         meanwhile = [
@@ -335,7 +398,11 @@ def _that_follow(
         unsure = [part for part in meanwhile if part.headline.root_causes[0].confidence < PROBABLE]
         # What is unsure in each group and comes to several while a broker is out comes from there.
         together = unsure if len({part.group for part in unsure}) > 1 else []
-        alone = (part for part in meanwhile if _explains(outage, part, terms.get(part.group, set())))
+        alone = (
+            part
+            for part in meanwhile
+            if _explains(outage, part, _brokers_in(terms, part.group)) or _reached_others(outage, part, reaching)
+        )
         yield from {id(part): part for part in (*together, *alone)}.values()
 
 
@@ -348,36 +415,41 @@ def _explains(outage: BrokerOutage, part: Part, coordinators: Collection[str]) -
     return (whole_group and unsure) or (outage.broker in coordinators and (whole_group or unsure))
 
 
+def _reached_others(outage: BrokerOutage, part: Part, reaching: Collection[tuple[str, str, str]]) -> bool:
+    """True where all members in doubt, and all that are taken for cut off, failed to connect to this broker alone."""
+    names = part.culprits("client", "instance", "worker", "thread")
+    in_doubt = part.cause == "network-partition" or part.headline.root_causes[0].confidence < PROBABLE
+    return in_doubt and bool(names) and all((outage.broker, part.group, name) in reaching for name in names)
+
+
 def _at_the_same_moment(
     parts: Sequence[Part],
-    struck: Sequence[Part],
+    struck: Mapping[int, Part],
     brokers: Collection[str],
-    histories: Iterable[GroupOutline],
+    terms: Terms,
     moments_of: Moments,
 ) -> Iterator[Part]:
     """What other groups' lines leave open, at the moments at which the same brokers struck.
 
     What nothing explains comes from there, and so does what the members of a group that they coordinate are blamed for.
     """
-    terms = {history.group: {term.broker for term in history.coordinators} for history in histories}
-    taken = {id(part) for part in struck}
     open_parts = [
         part
         for part in parts
-        if id(part) not in taken
+        if id(part) not in struck
         and (
             part.cause == "unexplained"
             or (
                 part.cause in FOLLOWS_A_BROKER
                 and not _is_planned(part)
                 and part.headline.root_causes[0].confidence < LIKELY
-                and not terms.get(part.group, set()).isdisjoint(brokers)
+                and not _brokers_in(terms, part.group).isdisjoint(brokers)
             )
         )
     ]
     if not open_parts:
         return
-    moments = TimeIndex((at for part in struck for at in moments_of(part)), int)
+    moments = TimeIndex((at for part in struck.values() for at in moments_of(part)), int)
     yield from (
         part for part in open_parts if moments.any_between(part.begin - HEARTBEAT_MS, part.begin + HEARTBEAT_MS)
     )

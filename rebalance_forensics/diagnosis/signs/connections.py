@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
     FIRST_COORDINATOR_NODE,
+    LAST_COORDINATOR_NODE,
     CoordinatorFound,
     CoordinatorLost,
     NodeDisconnected,
@@ -90,6 +92,8 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
     begin = max(absence.at - session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
     found = losses.between(begin, until + ROUND_TRIP_MS)
+    if _kept_its_coordinator(timeline, absence, found):
+        return []
     if timeline.measured(1) is None:
         # Where only the order of the lines is known, the ages of requests alone show how long connections were lost.
         return found if _kept_sending(found) else []
@@ -103,6 +107,20 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
     again = timeline.events_from(absence.participant, CoordinatorFound)
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + HEARTBEAT_MS)]
+
+
+def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
+    """True where all that it lost, since it last found its coordinator, is one other broker."""
+    # An answer that makes it look for its coordinator anew (REQUEST_TIMED_OUT, NOT_COORDINATOR) came from there.
+    found = timeline.events_from(absence.participant, CoordinatorFound).last(absence.at)
+    if found is not None:
+        lost = [event for event in lost if time_of(event) > time_of(found)]
+    if not lost or any(isinstance(event, CoordinatorLost) for event in lost):
+        return False
+    brokers = {broker for e in lost if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
+    # Where the logs begin later than the group, the first coordinator that they show was it before, too.
+    terms = [term for term in timeline.coordinators if term.ended_at is None or term.ended_at >= time_of(lost[0])]
+    return len(brokers) == 1 and bool(terms) and f"broker-{brokers.pop()}" not in {term.broker for term in terms}
 
 
 def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
@@ -132,18 +150,40 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
 )
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Other members were heard while this one lost its connections."""
-    # To a single client a frozen broker looks the same as a lost network.
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
     if not trouble:
         return Unobservable()
-    nodes = {e.node for e in trouble if isinstance(e, NodeDisconnected) and e.node is not None}
-    nodes = {node for node in nodes if node < FIRST_COORDINATOR_NODE}
-    if timeline.has_coordinator_log or len(nodes) > 1:
-        return Present()
-    participants = set(subject.participants)
-    if any(a.has_log for a in timeline.membership.members if a not in participants):
+    if timeline.has_coordinator_log or len(_fetched_from(trouble)) > 1 or _others_log(timeline, subject):
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
+
+
+@sign(
+    present="it lost one broker only, as it would where that broker stood still or died, and no other member's log is "
+    "here",
+    absent="",
+)
+def one_broker_lost(timeline: Timeline, subject: Subject) -> Answer:
+    """To a single client a broker that froze looks the same as a lost network."""
+    trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
+    coordinators = {e.coordinator for e in trouble if isinstance(e, CoordinatorLost) and e.coordinator is not None}
+    lost = {LAST_COORDINATOR_NODE - c if c > FIRST_COORDINATOR_NODE else c for c in coordinators}
+    lost |= {broker for e in trouble if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
+    if len(lost) != 1 or timeline.has_coordinator_log or _others_log(timeline, subject):
+        return Unobservable()
+    return Present(tuple(trouble[:2]))
+
+
+def _fetched_from(trouble: Sequence[Event]) -> set[int]:
+    """The brokers to which its connections for fetches were lost; a bootstrap address (-1, -2) is one of them too."""
+    nodes = {e.node for e in trouble if isinstance(e, NodeDisconnected) and e.node is not None}
+    return {node for node in nodes if 0 <= node < FIRST_COORDINATOR_NODE}
+
+
+def _others_log(timeline: Timeline, subject: Subject) -> bool:
+    """True if another member's log is at hand."""
+    participants = set(subject.participants)
+    return any(member.has_log for member in timeline.membership.members if member not in participants)
 
 
 @sign(present="its heartbeats were answered until shortly before the group had lost it, so it was running", absent="")

@@ -16,7 +16,8 @@ from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.model import BrokerOutage
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
@@ -122,20 +123,54 @@ def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
     """A broker that most members could not connect to, while they reached the others."""
-    failed: dict[int, list[NodeDisconnected]] = defaultdict(list)
-    for event in timeline.own.of_type(NodeDisconnected):
-        if event.cause in NOT_CONNECTED and event.at is not None and (broker := broker_of(event)) is not None:
-            failed[broker].append(event)
+    failed = timeline.cached(_failed_connections)
     heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
-        others = [event for other, lines in failed.items() if other != broker for event in lines]
         for run in runs(events, time_of, REQUEST_TIMEOUT_MS):
-            begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
-            # A member that reaches no broker at all is cut off itself.
-            cut_off = {timeline.participants.of_speaker(e) for e in others if begin <= time_of(e) <= end}
-            missing = {timeline.participants.of_speaker(e) for e in run} - cut_off - {None}
+            missing = _reaching_the_others(timeline, broker, run)
             if len(missing) > 1 and 2 * len(missing) > heard and time_of(run[-1]) - time_of(run[0]) > HEARTBEAT_MS:
                 yield from (_Sighting(time_of(event), broker, is_back=False, event=event) for event in run)
+
+
+def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
+    """Brokers that members failed to connect to for longer than a heartbeat, while they reached the others.
+
+    One member of a group proves no outage; members of several groups do.
+    """
+    found = []
+    for broker, events in sorted(timeline.cached(_failed_connections).items()):
+        for run in runs(events, time_of, REQUEST_TIMEOUT_MS):
+            for member in _reaching_the_others(timeline, broker, run):
+                own = [event for event in run if timeline.participants.of_speaker(event) is member]
+                if time_of(own[-1]) - time_of(own[0]) > HEARTBEAT_MS:
+                    found.append(
+                        Unreached(
+                            broker=f"broker-{broker}",
+                            member=member.name,
+                            started_at=time_of(own[0]),
+                            ended_at=time_of(own[-1]),
+                            evidence=evidence_of(own[0]),
+                        )
+                    )
+    return tuple(sorted(found, key=lambda each: (each.started_at, each.broker, each.member)))
+
+
+def _failed_connections(timeline: Timeline) -> dict[int, list[NodeDisconnected]]:
+    found: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    for event in timeline.own.of_type(NodeDisconnected):
+        if event.cause in NOT_CONNECTED and event.at is not None and (broker := broker_of(event)) is not None:
+            found[broker].append(event)
+    return found
+
+
+def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[NodeDisconnected]) -> list[Participant]:
+    """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
+    failed = timeline.cached(_failed_connections)
+    begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
+    others = (e for other, events in failed.items() if other != broker for e in events if begin <= time_of(e) <= end)
+    cut_off = {timeline.participants.of_speaker(event) for event in others}
+    missing = dict.fromkeys(timeline.participants.of_speaker(event) for event in run)
+    return [member for member in missing if member is not None and member not in cut_off]
 
 
 def _one_outage_each(sightings: Iterable[_Sighting]) -> Iterator[list[_Sighting]]:
