@@ -88,7 +88,7 @@ def investigate(
             reading=tips(timeline),
             offsets_partition=known_partition(group, timeline.own, timeline.settings),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
-            losses=_losses(timeline) if any(incident.severity != "info" for incident in incidents) else (),
+            losses=_losses(timeline) if incidents else (),
             unreached=unreached_brokers(timeline)[:MOST_LOSSES] if incidents else (),
         ),
         incidents=tuple(incidents),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
@@ -10,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import generation_of
-from tests.story import Story
+from tests.story import Side, Story
 
 LOST = (
     "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
@@ -39,10 +40,10 @@ def losing(group: str, client: str, at: str) -> GroupCase:
     return story.rebalanced(at, f"removing member {member} on heartbeat expiration", stay).case()
 
 
-def deployed(group: str, hour: int) -> GroupCase:
+def deployed(group: str, hour: int, *, members: int = 3, seen: Side = "both") -> GroupCase:
     """Its members are restarted one after another."""
-    names = [f"{group}-{n}" for n in (1, 2, 3)]
-    story = Story(group=group).formed(*names)
+    names = [f"{group}-{n + 1}" for n in range(members)]
+    story = Story(group=group, seen=seen).formed(*names)
     for minute, client in enumerate(names, 10):
         stay = [c for c in names if c != client]
         closes(story, client, f"{hour:02}:{minute}:00.000", stay)
@@ -128,6 +129,15 @@ def test_groups_restarted_at_the_same_time_are_one_deployment() -> None:
     assert (own, one.root_causes[0].cause) == ([], "rolling-restart")
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["audit", "payments"]
     assert told(deployed("audit", 1), deployed("payments", 3))[0] == []
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers"])
+def test_a_deployment_that_restarts_the_only_member_of_each_group_is_one_incident(seen: Side) -> None:
+    cases = [deployed(group, 1, members=1, seen=seen) for group in ("audit", "orders", "payments")]
+    (one,), own = told(*cases)
+    assert (own, one.root_causes[0].cause, one.severity) == ([], "rolling-restart", "info")
+    assert one.group_names == ("audit", "orders", "payments")
+    assert one.root_causes[0].evidence
 
 
 def test_a_member_that_crashes_by_itself_while_a_broker_is_out_keeps_its_own_incident() -> None:

@@ -28,6 +28,7 @@ from rebalance_forensics.timeline.windows import (
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
     SESSION_MS,
+    SUCCESSION_MS,
     TICK_MS,
 )
 
@@ -40,6 +41,7 @@ FOLLOWS_A_BROKER = frozenset({
 """What a group's own lines make of a coordinator that does not answer, where they do not show the broker."""
 FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition", "static-member-expired"})
 RESTARTED = frozenset({"rolling-restart", "static-member-restart"})
+LEAVES_AND_JOINS = frozenset({"member-left", "scale-in", "scale-out"})
 MOST_LINES = 4
 
 
@@ -536,16 +538,38 @@ def _likeliest(parts: Iterable[Part]) -> str:
 # Deployments, topics, credentials
 
 
-def _of_deployments(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
     found = []
     restarted = [part for part in parts if part.cause in RESTARTED]
-    for run in of_several_groups(restarted, ONE_REBALANCE_MS):
-        cause = "rolling-restart" if any(part.cause == "rolling-restart" for part in run) else "static-member-restart"
+    # Whatever is left open of a group's leaves and joins meanwhile is the same deployment's.
+    unsure = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.root_causes[0].confidence < PROBABLE]
+    for run in of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
+        begin, end = min(part.begin for part in run), max(part.end for part in run)
+        run += [part for part in unsure if begin <= part.begin <= end and part.headline.severity == "info"]
+        planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(
             Culprit(kind="group", name=name, names=_members_of(run, name)) for name in sorted({p.group for p in run})
         )
+        cause = "static-member-restart" if planned else "rolling-restart"
         found.append(Blow(kind="deployment", cause=cause, culprits=culprits, parts=_in_order(run)))
     return found
+
+
+def _closed_and_started(histories: Iterable[GroupOutline], parts: Iterable[Part]) -> Iterator[Part]:
+    """Shutdowns and start-ups of groups whose members all closed and came back.
+
+    So a restart of a group's only member looks, or of the only host with members of it.
+    """
+    lost = {history.group: TimeIndex((loss.at for loss in history.losses), int) for history in histories}
+    by_group: dict[str, list[Part]] = defaultdict(list)
+    for part in sorted(parts, key=lambda part: part.begin):
+        by_group[part.group].append(part)
+    for group, of_group in by_group.items():
+        for closed, started in pairwise(of_group):
+            came_back = closed.begin < started.begin <= closed.end + SUCCESSION_MS
+            expired = lost[group].any_between(closed.begin, closed.end)
+            if (closed.cause, started.cause) == ("shutdown", "startup") and came_back and not expired:
+                yield from (closed, started)
 
 
 def _members_of(run: Iterable[Part], group: str) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ def _root_cause(
     blow: Blow, own: Sequence[Incident], groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]
 ) -> RootCause:
     causes = [cause for incident in own for cause in incident.root_causes if cause.cause == blow.cause]
-    causes = causes or [_first_seen_together(blow)]
+    causes = causes or [_first_seen_together(blow, own)]
     lines = [_lines_of(blow.outages), *[cause.evidence for cause in causes]]
     evidence = _interleaved(lines)
     return RootCause(
@@ -237,9 +237,9 @@ def _root_cause(
     )
 
 
-def _first_seen_together(blow: Blow) -> RootCause:
+def _first_seen_together(blow: Blow, own: Sequence[Incident]) -> RootCause:
     """A cause that no group's own lines suggest."""
-    evidence = _lines_of(blow.outages)
+    evidence = _lines_of(blow.outages) or _interleaved([incident.root_causes[0].evidence for incident in own])
     return RootCause(
         cause=blow.cause,
         confidence=PROBABLE,
@@ -247,7 +247,7 @@ def _first_seen_together(blow: Blow) -> RootCause:
         narrative="",
         evidence=evidence,
         evidence_total=len(evidence),
-        advice=(STOOD_STILL_ADVICE,),
+        advice=(STOOD_STILL_ADVICE,) if blow.kind == "broker" else (),
     )
 
 

@@ -60,7 +60,8 @@ def _what(blow: Blow) -> str:
     if blow.kind == "host":
         return _hosts(names, blow)
     if blow.kind == "deployment":
-        return "A deployment restarted the members of several groups one after another"
+        in_turn = any(part.cause == blow.cause for part in blow.parts)
+        return f"A deployment restarted the members of several groups{' one after another' if in_turn else ''}"
     if blow.kind == "topic":
         return f"{'Topics' if len(names) > 1 else 'Topic'} {some(names)} changed"
     return "Members of several groups were refused: their credentials or permissions are no longer valid"
