@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rebalance_forensics.events.base import Event
 
@@ -87,6 +87,16 @@ class OffsetCommitFailed(Event, frozen=True, kw_only=True):
     error: str | None = None
     detail: str | None = None
     partition: str | None = None
+
+
+class ListenerCalled(Event, frozen=True, kw_only=True):
+    """A framework's own line that its consumer was assigned partitions, gave them back or lost them.
+
+    It names none of them: zio-kafka tells their `count`, SmallRye not even that.
+    """
+
+    during: Literal["assigned", "revoked", "lost"]
+    count: int | None = None
 
 
 class ListenerFailed(Event, frozen=True, kw_only=True):

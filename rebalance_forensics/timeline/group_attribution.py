@@ -12,6 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
 from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
 from rebalance_forensics.events.partitions import (
+    ListenerCalled,
     OwnershipGivenUp,
     PartitionsAssigned,
     PartitionsLost,
@@ -36,7 +37,7 @@ from rebalance_forensics.timeline.identity.participants import member_ids_in, pl
 OF_A_MEMBER = (
     JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
     GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
-    PartitionsRevoked, PartitionsLost, OwnershipGivenUp,
+    PartitionsRevoked, PartitionsLost, ListenerCalled, OwnershipGivenUp,
 )  # fmt: skip
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")

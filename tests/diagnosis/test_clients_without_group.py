@@ -234,7 +234,9 @@ def test_a_commit_that_fails_amid_a_rebalance_loses_no_membership(tmp_path: Path
     line = f"{FRANZ}REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."
     report = report_on(tmp_path, app=line)
     assert [group.group for group in report.groups] == ["payments"]
-    assert not report.incidents
+    (incident,) = report.incidents
+    assert (incident.severity, incident.root_causes[0].cause) == ("info", "unexplained")
+    assert not incident.root_causes[0].culprits
 
 
 HEARTBEAT = "2026-11-20 10:15:30,678 DEBUG kafka.coordinator Heartbeat: payments[7] orders-1-0000c1b2-1111-4c22"

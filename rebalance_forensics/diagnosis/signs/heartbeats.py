@@ -26,9 +26,17 @@ from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, o
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.events.rebalances import (
+    GenerationReset,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.clients import (
     between_records_lines,
     closes_without_leave_group,
@@ -42,7 +50,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
-from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, lacks_member_id, was_refused
+from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
@@ -163,15 +171,15 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Answer:
         for a in subject.absences
         for e in a.departure_lines
         if a.start is None or time_of(e) < a.start.at
-        if isinstance(e, CoordinatorLost | HeartbeatFailed | OwnershipGivenUp) or was_refused(e) or _unknown_at_join(e)
+        if isinstance(e, CoordinatorLost | HeartbeatFailed | OwnershipGivenUp) or was_refused(e) or _was_answered(e)
     ]
     own = tuple([e for e in losses if timeline.participants.of_speaker(e) in subject.participants])
     return Present(own[:OWN_LINES]) if own else Unobservable()
 
 
-def _unknown_at_join(event: Event) -> bool:
-    """A process that was started anew has no member id that the coordinator could not know."""
-    return isinstance(event, JoinFailed) and event.error == "UNKNOWN_MEMBER_ID" and not lacks_member_id(event)
+def _was_answered(event: Event) -> bool:
+    """True for the coordinator's answer to a member that asked with its id; a process that starts anew has none yet."""
+    return isinstance(event, GenerationReset | GroupHeartbeatFailed | JoinFailed | SyncFailed) and was_expelled(event)
 
 
 @sign(present="it learned from a failed commit, after processing records, that it was no longer a member", absent="")

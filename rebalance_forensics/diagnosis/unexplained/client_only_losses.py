@@ -1,4 +1,4 @@
-"""Lost coordinators and lost memberships that only the client's own lines show."""
+"""What only the client's own lines show: lost coordinators and memberships, ended threads, rebalances without more."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from rebalance_forensics.events.coordinator import (
     CoordinatorLost,
     NodeDisconnected,
 )
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.partitions import OffsetCommitFailed, PartitionsAssigned
+from rebalance_forensics.events.partitions import (
+    ListenerCalled,
+    ListenerFailed,
+    OffsetCommitFailed,
+    OwnershipGivenUp,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, ProcessStopping
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
@@ -26,7 +34,12 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.events.streams import StreamsStateChanged, ThreadFenced
+from rebalance_forensics.events.streams import (
+    StreamsStateChanged,
+    StreamThreadStateChanged,
+    ThreadFailed,
+    ThreadFenced,
+)
 from rebalance_forensics.timeline.coverage import DETAILED
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -38,6 +51,14 @@ _REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, Of
 # Errors of a commit whose member is in no generation any more (ConsumerCoordinator).
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
 
+# What onPartitionsLost and its like are called for: the member is in no generation any more (ConsumerCoordinator,
+# AbstractMembershipManager).
+_GIVEN_UP = (ListenerCalled, MemberTransitioned, OwnershipGivenUp, PartitionsLost)
+_REBALANCING = "REBALANCE_IN_PROGRESS"
+# A commit that fails so was sent while the member had no generation: it had not rejoined yet, or was no member
+# (ConsumerCoordinator.sendOffsetCommitRequest, SmallRye's record stores).
+_COMMITTED_BETWEEN = ("not part of an active group", "revoked before it was acknowledged")
+_ENDED = ("ERROR", "PENDING_ERROR")
 _TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
 # A coordinator was found, or is no longer needed.
 _RECOVERED = (
@@ -68,8 +89,60 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 def memberships_over(timeline: Timeline) -> Losses:
     """Clients that learned that they are no longer members, or that the group has moved on without them."""
-    events = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_REFUSED)
+    events = timeline.own.of_type(ExceptionLogged, ThreadFenced, *_GIVEN_UP, *_REFUSED)
     return _by_speaker(timeline, [e for e in events if _is_over(e)])
+
+
+def threads_ended(timeline: Timeline) -> Losses:
+    """Streams instances of which an exception ended a thread, or all of them."""
+    events = timeline.own.of_type(StreamsStateChanged, ThreadFailed)
+    return _by_speaker(timeline, [e for e in events if isinstance(e, ThreadFailed) or _reached(e, _ENDED)])
+
+
+def _reached(event: Event, states: Sequence[str]) -> bool:
+    return isinstance(event, StreamsStateChanged) and event.after in states
+
+
+def listeners_failed(timeline: Timeline) -> Losses:
+    """Clients whose application's rebalance listener threw: the consumer's poll() throws it on."""
+    return _by_speaker(timeline, list(timeline.own.of_type(ListenerFailed)))
+
+
+def departures(timeline: Timeline) -> Losses:
+    """Clients that left the group, by a line that does not give the reason."""
+    return _by_speaker(timeline, list(timeline.own.of_type(LeaveSent)))
+
+
+def refused_joins(timeline: Timeline) -> Losses:
+    """Clients whose JoinGroup or SyncGroup failed, except where the group only rebalanced once more."""
+    events = timeline.own.of_type(JoinFailed, SyncFailed)
+    benign = (_REBALANCING, "MEMBER_ID_REQUIRED")
+    return _by_speaker(timeline, [e for e in events if getattr(e, "error", None) not in benign])
+
+
+def rebalances_mentioned(timeline: Timeline) -> list[Event]:
+    """Lines that a member writes in the middle of a rebalance, and that say nothing else of it."""
+    events = timeline.own.of_type(
+        *(JoinFailed, ListenerCalled, OffsetCommitFailed, PartitionsRevoked, StreamThreadStateChanged),
+        *(StreamsStateChanged, SyncFailed),
+    )
+    return [e for e in events if e.speaker.role != "broker" and e.at is not None and _mentions_a_rebalance(e)]
+
+
+def _mentions_a_rebalance(event: Event) -> bool:
+    match event:
+        case PartitionsRevoked(partitions=partitions, count=count, due=due):
+            return bool(partitions or count or due)
+        case ListenerCalled(during=during):
+            return during == "revoked"
+        case OffsetCommitFailed(error=None, detail=detail):
+            return detail in _COMMITTED_BETWEEN
+        case StreamsStateChanged(before=before, after=after):
+            return (before, after) == ("RUNNING", "REBALANCING")
+        case StreamThreadStateChanged(before=before, after=after):
+            # A thread that starts has nothing to revoke and passes through PARTITIONS_REVOKED until 2.3.
+            return before in ("RUNNING", "PARTITIONS_ASSIGNED") and after == "PARTITIONS_REVOKED"
+    return getattr(event, "error", None) == _REBALANCING
 
 
 def fatal_answers(timeline: Timeline) -> Losses:
@@ -150,6 +223,15 @@ def _is_fatal(event: Event) -> bool:
 
 
 def _is_over(event: Event) -> bool:
+    match event:
+        case ListenerCalled(during=during):
+            return during == "lost"
+        case MemberTransitioned(after=after):
+            return after == "FENCED"
+        case PartitionsLost(partitions=partitions):
+            return bool(partitions)
+        case OwnershipGivenUp():
+            return True
     return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ThreadFenced)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
@@ -16,13 +16,19 @@ from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
     REFUSED_SETTINGS,
+    Losses,
     brokers_out_of_reach,
     coordinators_lost,
+    departures,
     failed_connections,
     fatal_answers,
     forced_by_configuration,
     left_without_coordinator,
+    listeners_failed,
     memberships_over,
+    rebalances_mentioned,
+    refused_joins,
+    threads_ended,
     thrown_answer,
 )
 from rebalance_forensics.diagnosis.unexplained.config_lag import (
@@ -43,7 +49,13 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.partitions import AssignmentNotified, PartitionsAssigned, PartitionsRevoked
+from rebalance_forensics.events.partitions import (
+    AssignmentNotified,
+    ListenerCalled,
+    ListenerFailed,
+    PartitionsAssigned,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
@@ -51,6 +63,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncFailed,
 )
+from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -60,7 +73,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 UNEXPLAINED = "unexplained"
 # So many generations in a row without an assignment are no group that forms: members that start one after another
@@ -120,7 +133,7 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
             )
 
 
-def _unnumbered_in_words(notices: list[Event]) -> str:
+def _unnumbered_in_words(notices: Sequence[Event]) -> str:
     """What the lines show of it: a leader, topics that it brought, or nothing but that it was."""
     elected = [e for e in notices if isinstance(e, RegistryLeaderElected)]
     if elected:
@@ -307,33 +320,112 @@ def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[E
 
 
 def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Losses by the clients' own word, where nothing else is known of the group."""
-    over = memberships_over(timeline)
-    for (participant, place), events in over.items():
-        sentence = (
-            f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it "
-            "was too slow, was paused or was cut off."
-        )
-        yield _hypothesis_of_client(participant, place, events, "warning", sentence)
-    if over:
+    """What clients log by themselves, where nothing else is known of the group: the gravest that they say."""
+    for find, severity, in_words in _GRAVEST_FIRST:
+        if found := find(timeline):
+            for (participant, place), events in found.items():
+                yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
+            return
+    if found := coordinators_lost(timeline):
+        failed = failed_connections(timeline)
+        for (participant, place), events in found.items():
+            unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
+            lines = [*chain.from_iterable(unreached.values()), *events]
+            sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
+            yield _hypothesis_of_client(participant, place, lines, "info", sentence)
         return
-    for (participant, place), events in forced_by_configuration(timeline).items():
-        leading = [e for e in events if isinstance(e, ConfigOffsetBehind) and e.leading]
-        sentence = (
-            f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, "
-            "so that all read the config topic again: usual after a configuration change. If it keeps happening, the "
-            "workers of this group.id do not share one config topic."
-            if leading
-            else f"rejoined {times(len(events))} because it had not read the config topic as far as its assignment "
-            "requires, as workers do right after a configuration change."
+    for find, severity, in_words in _LIGHTER:
+        if found := find(timeline):
+            for (participant, place), events in found.items():
+                yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
+            return
+    yield from _mentioned(timeline)
+
+
+def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Rebalances of which the lines show no more than that they were."""
+    for lines in runs(rebalances_mentioned(timeline), time_of, QUIET_MS):
+        participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in lines)
+        yield Hypothesis(
+            because=tuple(lines),
+            culprits=(),
+            severity="info",
+            participants=tuple(p for p in participants if p is not None),
+            narrative=_mention_in_words(lines),
         )
-        yield _hypothesis_of_client(participant, place, events, "info", sentence)
-    failed = failed_connections(timeline)
-    for (participant, place), events in coordinators_lost(timeline).items():
-        unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
-        lines = [*chain.from_iterable(unreached.values()), *events]
-        sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
-        yield _hypothesis_of_client(participant, place, lines, "info", sentence)
+
+
+def _mention_in_words(lines: Sequence[Event]) -> str:
+    if all(isinstance(e, PartitionsRevoked | ListenerCalled) for e in lines):
+        gave_up = [*runs(lines, time_of, ROUND_TRIP_MS)]
+        return (
+            f"Members of the group gave up partitions {times(len(gave_up))}, as they do in a rebalance, or when they "
+            "unsubscribe or close; these lines do not show which."
+        )
+    return _unnumbered_in_words(lines)
+
+
+def _over_in_words(events: Sequence[Event]) -> str:
+    return (
+        f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it was "
+        "too slow, was paused or was cut off."
+    )
+
+
+def _forced_in_words(events: Sequence[Event]) -> str:
+    leading = [e for e in events if isinstance(e, ConfigOffsetBehind) and e.leading]
+    return (
+        f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, so "
+        "that all read the config topic again: usual after a configuration change. If it keeps happening, the workers "
+        "of this group.id do not share one config topic."
+        if leading
+        else f"rejoined {times(len(events))} because it had not read the config topic as far as its assignment "
+        "requires, as workers do right after a configuration change."
+    )
+
+
+def _threads_in_words(events: Sequence[Event]) -> str:
+    failed = [e for e in events if isinstance(e, ThreadFailed)]
+    if not failed:
+        return "is in state ERROR: its stream threads have ended, and it processes nothing until it is started again."
+    thrown = list(dict.fromkeys(e.exception.rpartition(".")[2] for e in failed if e.exception))
+    why = f" ({', '.join(thrown)})" if thrown else ""
+    ends = any((e.response or "").upper().startswith("SHUTDOWN") for e in failed)
+    after = "its Streams client shuts down" if ends else "these lines do not show whether another thread replaced it"
+    return f"lost a stream thread to an exception{why}; {after}."
+
+
+def _listeners_in_words(events: Sequence[Event]) -> str:
+    during = list(dict.fromkeys(e.during for e in events if isinstance(e, ListenerFailed) and e.during))
+    where = f" ({', '.join(during)})" if during else ""
+    return (
+        f"was in a rebalance when its application's rebalance listener failed{where}: poll() then throws that "
+        "exception, and what the listener had to commit or clean up may be left undone."
+    )
+
+
+def _leaves_in_words(events: Sequence[Event]) -> str:
+    return f"left the group {times(len(events))}, and these lines do not show why."
+
+
+def _refused_joins_in_words(events: Sequence[Event]) -> str:
+    errors = list(dict.fromkeys(error for e in events if (error := getattr(e, "error", None))))
+    why = f" ({', '.join(errors)})" if errors else ""
+    return f"failed to rejoin {times(len(events))}{why}, and these lines do not show whether it got in afterwards."
+
+
+_Of = Callable[[Timeline], Losses]
+_InWords = Callable[[Sequence[Event]], str]
+_GRAVEST_FIRST: tuple[tuple[_Of, Severity, _InWords], ...] = (
+    (memberships_over, "warning", _over_in_words),
+    (threads_ended, "warning", _threads_in_words),
+    (listeners_failed, "warning", _listeners_in_words),
+    (forced_by_configuration, "info", _forced_in_words),
+)
+_LIGHTER: tuple[tuple[_Of, Severity, _InWords], ...] = (
+    (refused_joins, "info", _refused_joins_in_words),
+    (departures, "info", _leaves_in_words),
+)
 
 
 def _fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
@@ -441,13 +533,13 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     return found or [[event for steps in rebalance for event in steps] for rebalance in together]
 
 
-def topics_gained(rebalance: list[Event]) -> list[str]:
+def topics_gained(rebalance: Sequence[Event]) -> list[str]:
     """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
     before = _topics(rebalance, (PartitionsRevoked,))
     return sorted(_topics(rebalance, _GIVEN) - before) if before else []
 
 
-def _topics(events: list[Event], kinds: tuple[type[Event], ...]) -> set[str]:
+def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]:
     partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
     return {partition.rpartition("-")[0] for partition in partitions}
 

@@ -17,17 +17,12 @@ def silenced(timeline: Timeline, absence: Absence) -> str:
     limit = session_limit(timeline, absence.participant)
     if expired_by_own_count(absence):
         return f"heard nothing from its coordinator for {limit} and took its session for expired"
-    if refusal := _refused_only(absence):
-        return f"was no longer a member ({refusal}), as after {limit} without a heartbeat"
-    return f"was evicted after {limit} without a heartbeat"
-
-
-def _refused_only(absence: Absence) -> str | None:
-    """The error by which a client learned that it was out, where no line of the coordinator shows when or why."""
-    if any(e.speaker.role == "broker" for e in absence.departure_lines):
-        return None
+    if any(e.speaker.role == "broker" for e in absence.departure_lines) or not absence.departure_lines:
+        return f"was evicted after {limit} without a heartbeat"
+    # A client learns that it is out, and not why: no line of the coordinator is there to show an eviction.
     errors = (getattr(e, "error", None) for e in absence.departure_lines)
-    return next((error for error in errors if error in EXPELLED), None)
+    refusal = next((f" ({error})" for error in errors if error in EXPELLED), "")
+    return f"was no longer a member{refusal}, as after {limit} without a heartbeat"
 
 
 def expired_by_own_count(absence: Absence) -> bool:

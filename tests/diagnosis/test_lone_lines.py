@@ -1,0 +1,129 @@
+"""One line of a client, in its own words or its framework's: it shows that a group rebalanced, and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
+from rebalance_forensics.diagnosis.model import Incident
+from tests.diagnosis.other_clients import incidents
+
+CONSUMER = (
+    "2026-11-20 10:15:01.123  INFO 1 --- [main] o.a.k.c.c.internals.ConsumerCoordinator  : "
+    "[Consumer clientId=orders-1, groupId=payments] "
+)
+STREAMS = "2026-11-20 10:15:01.123 INFO  [ledger-StreamThread-1] o.a.k.s.processor.internals.StreamThread - "
+CLIENT = "2026-11-20 10:15:01.123 INFO  [ledger-StreamThread-1] org.apache.kafka.streams.KafkaStreams - "
+SMALLRYE = "2026-11-20 10:15:01,123 INFO  [io.sma.rea.mes.kafka] (smallrye-kafka-consumer-thread-1) "
+ZIO = "10:15:01.123 [zio-kafka-runloop-thread-0] DEBUG z.k.c.internal.RebalanceCoordinator - "
+LISTENER = (
+    "User provided listener com.acme.Offsets failed on invocation of onPartitionsRevoked for partitions [orders-0]"
+)
+OUT = {
+    "Lost previously assigned partitions": f"{CONSUMER}Lost previously assigned partitions orders-0, orders-1",
+    "KIP-848": f"{CONSUMER}Member 1zF6aWBvQIWSGzWZk8Yy0w with epoch 3 transitioned from STABLE to FENCED.",
+    "zio-kafka": f"{ZIO}2 partitions are lost",
+}
+REBALANCING = {
+    "a refused commit": f"{CONSUMER}Offset commit failed on partition orders-0 at offset 5: The group is rebalancing, "
+    "so a rejoin is needed.",
+    "a commit between two generations": f"{CONSUMER}Failing OffsetCommit request since the consumer is not part of an "
+    "active group",
+    "SyncGroup": f"{CONSUMER}SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent "
+    "generation was Generation{generationId=3, memberId='orders-1-0c', protocol='range'}",
+    "partitions revoked": f"{CONSUMER}Revoke previously assigned partitions orders-0, orders-1",
+    "a stream thread": f"{STREAMS}stream-thread [ledger-StreamThread-1] State transition from RUNNING to "
+    "PARTITIONS_REVOKED",
+    "a Streams client": f"{CLIENT}stream-client [ledger] State transition from RUNNING to REBALANCING",
+    "SmallRye": f"{SMALLRYE}SRMSG18224: Executing consumer revoked re-balance listener for group 'payments'",
+    "SmallRye, a record": f"{SMALLRYE}SRMSG18239: Acked record 5 on group 'payments' was ignored because the topic "
+    "partition 'orders-0' was revoked for this instance. Record will likely be processed again.",
+    "zio-kafka": f"{ZIO}1 partitions are revoked",
+    "Storm": "2026-11-20 10:15:01.123 o.a.s.k.s.KafkaSpout Thread-4-spout-executor[2 2] [INFO] Partitions revoked. "
+    "[consumer-group=payments, consumer=org.apache.kafka.clients.consumer.KafkaConsumer@5c, "
+    "topic-partitions=[orders-0]]",
+}
+HARMLESS = {
+    "a stream thread that starts": f"{STREAMS}stream-thread [ledger-StreamThread-1] State transition from STARTING to "
+    "PARTITIONS_REVOKED",
+    "a Streams client that starts": f"{CLIENT}stream-client [ledger] State transition from CREATED to REBALANCING",
+    "nothing to revoke": f"{CONSUMER}Revoke previously assigned partitions []",
+    "a member id is issued": f"{CONSUMER}Rebalance failed.\norg.apache.kafka.common.errors.MemberIdRequiredException: "
+    "The group member needs to have a valid member id before actually entering a consumer group.",
+    "SmallRye starts": f"{SMALLRYE}SRMSG18223: Executing consumer assigned re-balance listener for group 'payments'",
+}
+
+
+def only(directory: Path, line: str) -> Incident:
+    (incident,) = incidents(directory, line)
+    assert incident.root_causes[0].confidence < PROBABLE
+    return incident
+
+
+@pytest.mark.parametrize("line", OUT.values(), ids=OUT)
+def test_a_client_that_logs_the_end_of_its_membership_is_out_whatever_ended_it(tmp_path: Path, line: str) -> None:
+    incident = only(tmp_path, line)
+    assert (incident.severity, incident.root_causes[0].cause) == ("warning", "unexplained")
+    assert "no longer in the group" in incident.summary
+
+
+@pytest.mark.parametrize("line", REBALANCING.values(), ids=REBALANCING)
+def test_a_line_from_the_middle_of_a_rebalance_shows_a_rebalance_and_blames_nobody(tmp_path: Path, line: str) -> None:
+    incident = only(tmp_path, line)
+    assert (incident.severity, incident.root_causes[0].cause) == ("info", "unexplained")
+    assert not incident.root_causes[0].culprits
+
+
+@pytest.mark.parametrize("line", HARMLESS.values(), ids=HARMLESS)
+def test_a_client_that_starts_shows_no_rebalance(tmp_path: Path, line: str) -> None:
+    assert not incidents(tmp_path, line)
+
+
+def test_partitions_that_are_given_up_may_also_belong_to_a_consumer_that_closes(tmp_path: Path) -> None:
+    assert "or when they unsubscribe or close" in only(tmp_path, REBALANCING["partitions revoked"]).summary
+
+
+def test_a_listener_that_throws_in_a_rebalance_is_an_incident_of_its_own(tmp_path: Path) -> None:
+    incident = only(tmp_path, CONSUMER + LISTENER)
+    assert incident.severity == "warning"
+    assert "onPartitionsRevoked" in incident.summary
+
+
+@pytest.mark.parametrize("error", ["org.apache.kafka.common.errors.DisconnectException", "java.lang.Boom: x"])
+def test_a_rejoin_that_failed_once_is_named_with_its_error(tmp_path: Path, error: str) -> None:
+    incident = only(tmp_path, f"{CONSUMER}Rebalance failed.\n{error}")
+    assert "failed to rejoin once" in incident.summary
+
+
+def test_a_streams_client_that_shuts_down_on_an_exception_names_it(tmp_path: Path) -> None:
+    line = (
+        f"{CLIENT}stream-client [ledger] Encountered the following exception during processing and the registered "
+        "exception handler opted to SHUTDOWN_CLIENT. The streams client is going to shut down now. \n"
+        "org.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_1"
+    )
+    incident = only(tmp_path, line)
+    assert "StreamsException" in incident.summary
+    assert "shuts down" in incident.summary
+
+
+def test_a_streams_client_in_error_stays_so(tmp_path: Path) -> None:
+    line = f"{CLIENT}stream-client [ledger] State transition from REBALANCING to ERROR"
+    assert "processes nothing until it is started again" in only(tmp_path, line).summary
+
+
+@pytest.mark.parametrize("api", ["HEARTBEAT", "OFFSET_COMMIT", "SYNC_GROUP"])
+def test_a_client_that_resets_its_generation_is_running_and_has_not_crashed(tmp_path: Path, api: str) -> None:
+    line = f"{CONSUMER}Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from {api} response"
+    incident = only(tmp_path, line)
+    assert incident.root_causes[0].cause != "process-crash"
+    assert "evicted" not in incident.summary
+
+
+def test_a_client_that_gives_up_its_partitions_does_not_know_that_it_was_evicted(tmp_path: Path) -> None:
+    line = (
+        f"{CONSUMER}Giving away all assigned partitions as lost since generation has been reset,indicating that "
+        "consumer is no longer part of the group"
+    )
+    assert "was no longer a member" in only(tmp_path, line).summary
