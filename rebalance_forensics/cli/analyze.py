@@ -110,6 +110,16 @@ KeepWarmOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.", show_default=False)]
+TopOption = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        metavar="N",
+        min=1,
+        help="How many incidents, and groups of each, to list; 8 and 12 by default.",
+        show_default=False,
+    ),
+]
 WhyOption = Annotated[
     bool, typer.Option("--why", help="Show how each incident was judged: every cause against every sign.")
 ]
@@ -147,6 +157,7 @@ def analyze(
     unpack_ratio: UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
+    top: TopOption = None,
     why: WhyOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
@@ -173,7 +184,7 @@ def analyze(
         """The analysis as it is shown, once all other outputs are written."""
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
-    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why)
+    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
     if follow:
         leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = written(run(paths, options, keep_events=keep_events))
@@ -206,7 +217,7 @@ def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *
     return code
 
 
-def _rendered(report: Report, *, verbosity: int, why: bool) -> str:
+def _rendered(report: Report, *, verbosity: int, why: bool, top: int | None) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why)
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why, top=top)

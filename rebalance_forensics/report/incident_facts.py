@@ -28,7 +28,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if others:
         members = all(culprit.kind == "group" for culprit in cause.culprits)
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
-    yield "Impact", impact(incident.impact)
+    yield "Impact", impact(incident.impact, groups=max(1, len(incident.groups)))
     yield "When", since(incident)
     if incident.occurrences > 1:
         yield "Happened", _how_often(incident)

@@ -12,7 +12,7 @@ from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_o
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import group_of, place, step
-from rebalance_forensics.timeline.evidence import without_middle
+from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import Evidence
 
 LINE_CHARACTERS = 1_000
@@ -82,7 +82,7 @@ def _quoted(line: Evidence) -> Iterator[str]:
         f"`{code(place(line))}`{when}",
         "",
         f"{fence}text",
-        *lines_of(without_middle(line.text, LINE_CHARACTERS), LINE_CHARACTERS),
+        *lines_of(abridged(line.text, LINE_CHARACTERS), LINE_CHARACTERS),
         fence,
         "",
     )

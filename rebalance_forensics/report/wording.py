@@ -105,16 +105,23 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
     return f"{kind}s {some([named.name for named in same], CULPRITS_SHOWN)}"
 
 
-def impact(impact: Impact) -> str:
-    """The cost in numbers: unread partitions and stops of the whole group first, then pauses."""
+def impact(impact: Impact, *, groups: int = 1) -> str:
+    """The cost in numbers: unread partitions and stops of the whole group first, then pauses. Each says what it is."""
     stop = stopped(impact)
-    reading = [unread(impact), "" if stop in (NEVER, NOT_LOGGED) else f"whole group stopped for {stop}"]
-    rest = [
-        f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "",
-        count(impact.members, "member") if impact.members else "",
-        count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance",
-    ]
-    return "; ".join([*filter(None, reading), ", ".join(filter(None, rest))])
+    whose = "whole group stopped for" if groups == 1 else "longest stop of a whole group"
+    reading = [unread(impact), "" if stop in (NEVER, NOT_LOGGED) else f"{whose} {stop}"]
+    return "; ".join(filter(None, (*reading, _paused(impact))))
+
+
+def _paused(impact: Impact) -> str:
+    """`1 rebalance paused 3 members, 37.4 s in total`."""
+    rebalances = count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance"
+    if not impact.pause_ms:
+        return rebalances
+    members, total = count(impact.members or 0, "member"), f"{duration(impact.pause_ms)} in total"
+    if not impact.rebalances:
+        return f"{members} paused, {total}; {rebalances}"
+    return f"{rebalances} paused {members}, {total}"
 
 
 def unread(impact: Impact) -> str:
@@ -199,13 +206,22 @@ def stopped(impact: Impact) -> str:
 
 
 def besides(impact: Impact) -> str:
-    """What else it cost: `1.7 s of pauses, 3 members, 2 rebalances`."""
-    parts = [
-        "" if impact.pause_ms is None else f"{duration(impact.pause_ms)} of pauses" if impact.pause_ms else "no pause",
-        count(impact.members, "member") if impact.members else "",
-        count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance",
-    ]
-    return begun(", ".join(filter(None, parts)))
+    """What else it cost: `2 rebalances paused 3 members, 1.7 s in total`."""
+    return begun(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
+
+
+def worst_of(impacts: Sequence[Impact]) -> str:
+    """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop."""
+    if len(impacts) == 1:
+        return impact(impacts[0])
+    unread_ms = max((one.longest_unread_ms for one in impacts if one.longest_unread_ms is not None), default=None)
+    stopped_ms = max((one.stopped_ms for one in impacts if one.stopped_ms is not None), default=None)
+    if unread_ms is None:
+        return UNREAD_NOT_LOGGED
+    if not unread_ms:
+        return "no partition was left unread"
+    stop = f"; a whole group stopped for up to {duration(stopped_ms)}" if stopped_ms else ""
+    return f"partitions unread for up to {duration(unread_ms)}{stop}"
 
 
 def begun(text: str) -> str:
@@ -267,7 +283,7 @@ def period(incident: Headline) -> Period:
         end=None if begin == end else incident.ended_at,
         ends_same_day=day(incident.started_at) == day(incident.ended_at),
         length=duration(incident.lasted_ms or 0) if incident.ended_at != incident.started_at else "",
-        state="over",
+        state="resolved",
     )
 
 
@@ -277,12 +293,12 @@ def clock_of(at: EpochMs) -> str:
 
 
 def since(incident: Headline) -> str:
-    """`2026-03-01 10:02:11 UTC to 10:02:14, 3.3 s, over`."""
+    """`2026-03-01 10:02:11 UTC to 10:02:14, lasted 3.3 s, resolved`."""
     when = period(incident)
     begin = "the lines have no times" if when.begin is None else f"{utc(when.begin)} {clock_of(when.begin)}"
     end = time_of_day(when.end)[:SECOND_CHARACTERS] if when.ends_same_day else utc(when.end)
     until = f" to {end}" if when.end is not None else ""
-    length = when.length if when.end is not None or not when.length else f"for {when.length}"
+    length = f"lasted {when.length}" if when.length else ""
     return ", ".join(filter(None, (begin + until, length, when.state)))
 
 
@@ -315,18 +331,21 @@ def _made_up(name: str) -> bool:
 
 
 def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:
-    """`2 files, 110 kB, 219 lines with 405 records; 404 matched, 0 unrecognized consumer-group lines, 4 unparsed.`."""
+    """How much was read, and of its records how many were recognized, are unknown or are about something else."""
     lines, records = sum(log.lines for log in inputs), sum(log.records for log in inputs)
-    # A line of an export may hold several records, and records are what is matched.
-    with_records = f" with {count(records, 'record')}" if records > lines else ""
+    matched, unknown = sum(log.matched for log in inputs), sum(log.unmatched_kafka for log in inputs)
+    unparsed = sum(log.unparsed for log in inputs)
     # A file that holds the logs of several processes is an input for each of them.
     files = count(len({log.path for log in inputs}), "file")
-    return (
-        f"{files}, {size(sum(log.bytes for log in inputs))}, {count(lines, 'line')}{with_records}; "
-        f"{thousands(sum(log.matched for log in inputs))} matched, "
-        f"{count(sum(log.unmatched_kafka for log in inputs), 'unrecognized consumer-group line')}, "
-        f"{thousands(sum(log.unparsed for log in inputs))} unparsed."
-    )
+    # A stack trace is part of its record, and a line of an export may hold several.
+    read = count(lines, "line") if records == lines else f"{count(lines, 'line')} with {count(records, 'record')}"
+    of_them = [
+        f"{thousands(matched)} recognized",
+        f"{thousands(unknown)} about consumer groups but not recognized",
+        f"{thousands(max(0, records - matched - unknown))} about other things",
+    ]
+    rest = f"; {count(unparsed, 'line')} of no known layout" if unparsed else ""
+    return f"{files}, {size(sum(log.bytes for log in inputs))}, {read}: {', '.join(of_them)}{rest}."
 
 
 PARTITION = re.compile(r"(.+)-(\d{1,9})")

@@ -22,6 +22,7 @@ def evidence_of(event: Event) -> Evidence:
     )
 
 
+_WORD = 24
 _CUT = re.compile(r" … \(\+(\d{1,18}) characters?\)\Z")
 _CUT_WITHIN = re.compile(r" … \(\+(\d{1,18}) characters?\) … ")
 _LONGEST_MARK = 40
@@ -41,6 +42,22 @@ def shortened(text: str, limit: int) -> str:
     return f"{whole[:limit].rstrip()} … (+{missing} character{'' if missing == 1 else 's'})"
 
 
+# Java's package of a logger, as Kafka's layout closes a line with it; its class is known without.
+_PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
+# The random part of a member id: eight digits tell the members of a group apart.
+_RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+
+
+def abridged(text: str, limit: int) -> str:
+    """Fit a line of a log into `limit` characters: what names it is shortened before what it says."""
+    for pattern, short in ((_PACKAGE, " (…"), (_RANDOM_ID, r"\1…")):
+        if len(text) <= limit:
+            return text
+        line, ending, rest = text.partition("\n")
+        text = pattern.sub(short, line) + ending + rest
+    return without_middle(text, limit)
+
+
 def without_middle(text: str, limit: int) -> str:
     """Cut the first line of a text to `limit` characters between its head and its end, which says why."""
     # A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
@@ -50,8 +67,14 @@ def without_middle(text: str, limit: int) -> str:
     if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
         return shortened(text, limit)
     room = limit - _LONGEST_MARK
-    head, end = room // 3, len(line) - (room - room // 3)
+    head, end = _between_words(line, room // 3, len(line) - (room - room // 3))
     cut = line[head:end]
     missing = len(cut) + (len(text) - len(line) if tail is None else int(tail[1]))
     missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(cut))
     return f"{line[:head].rstrip()} … (+{missing} characters) … {line[end:].lstrip()}"
+
+
+def _between_words(line: str, head: int, end: int) -> tuple[int, int]:
+    """Where to cut so that no word is cut in two, unless it is long."""
+    before, after = line.rfind(" ", max(0, head - _WORD), head + 1), line.find(" ", end - 1, end + _WORD)
+    return head if before < 0 else before, end if after < 0 else after

@@ -122,7 +122,7 @@ def test_the_first_line_of_a_slack_message_tells_verdict_impact_culprit_and_when
     line = message["blocks"][0]["elements"][0]["elements"]
     assert "".join(one.get("text", one.get("fallback")) for one in line) == (
         "Warning: process-crash, 97 % sure, in payments on prod. 4 of 12 partitions unread for up to 4 s; whole group "
-        "stopped for 3.2 s; 6.4 s of pauses, 3 members, 1 rebalance. Culprit: client payments-2. "
+        "stopped for 3.2 s; 1 rebalance paused 3 members, 6.4 s in total. Culprit: client payments-2. "
         "Began 2026-03-01 10:02:11 UTC."
     )
     (date,) = (one for one in line if one["type"] == "date")

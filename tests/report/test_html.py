@@ -151,8 +151,8 @@ def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
     [
         (True, None, "still going on when the logs end"),
         (False, None, "end not seen"),
-        (False, 9_200, "9.2 s, <strong>over</strong>"),
-        (False, 0, "</time>, <strong>over</strong>"),
+        (False, 9_200, "lasted 9.2 s, <strong>resolved</strong>"),
+        (False, 0, "</time>, <strong>resolved</strong>"),
     ],
 )
 def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, lasted: int | None, words: str) -> None:

@@ -76,3 +76,11 @@ def test_an_incident_without_a_section_of_its_own_leads_to_its_row_of_the_list()
 
 def test_a_single_incident_needs_no_overview() -> None:
     assert content_of(crashes(100)).axis is None
+
+
+def test_what_still_goes_on_is_drawn_no_further_than_the_logs_of_its_group_reach() -> None:
+    report = crash_report()
+    busy = replace(report.inputs[0], path="elsewhere/app.log", last=at(90_000))
+    going_on = replace(a_crash(), ongoing=True, ended_at=None)
+    drawn = overview(replace(report, inputs=(*report.inputs, busy), incidents=(going_on, *report.incidents[1:])))
+    assert drawn.ended_at < at(10_000)

@@ -12,6 +12,7 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
 from tests.report.building import a_crash, at, crash_report, payments
 from tests.report.extremes import many_events, many_groups
+from tests.report.owned import owned_report
 
 THREAD = "shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1"
 
@@ -199,3 +200,16 @@ def test_a_page_of_busy_groups_with_long_names_and_lines_stays_below_ten_megabyt
     incidents = tuple(replace(a_crash(), id=f"{number:012x}", group=group.group) for number, group in enumerate(groups))
     text = to_html(replace(crash_report(), groups=groups, incidents=incidents))
     assert len(text.encode()) < 10_000_000
+
+
+@pytest.mark.parametrize(("confidence", "why"), [(0.4, "silent"), (0.55, "silent"), (0.9, "dead")])
+def test_a_guess_is_drawn_as_the_silence_that_the_logs_show(confidence: float, why: str) -> None:
+    report = owned_report()
+    incidents = tuple(
+        replace(incident, root_causes=(replace(incident.root_causes[0], confidence=confidence),))
+        for incident in report.incidents
+    )
+    picture = content_of(replace(report, incidents=incidents)).pictures[0]
+    looks = {bar.look for row in picture.rows for bar in row.bars if bar.kind == "unread"}
+    assert why in looks
+    assert not looks & ({"dead", "silent"} - {why})

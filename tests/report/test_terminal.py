@@ -12,9 +12,10 @@ from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal import Explanation
+from rebalance_forensics.report.wording import totals_of_inputs
 from rebalance_forensics.timeline.model import Generation, Member, Reading, ReadSpan
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
-from tests.report.extremes import hostile_report, many_groups
+from tests.report.extremes import broker_down, hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
 EXPLANATION = Explanation(
@@ -53,7 +54,7 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -
         "died without leaving",
         "97 % sure",
         "client payments-2",
-        "6.4 s of pauses",
+        "1 rebalance paused 3 members",
         "10:02:11",
         "Find out what killed payments-2",
     ):
@@ -73,7 +74,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
     assert "its members payments-1, payments-2, payments-3\n" in text
-    assert "process-crash (97 % sure) in payments on prod, over." in text
+    assert "process-crash (97 % sure) in payments on prod, resolved." in text
 
 
 def test_gaps_with_one_consequence_tell_it_once() -> None:
@@ -330,3 +331,35 @@ def test_an_exception_stands_below_the_line_that_logged_it_and_moves_no_cursor()
         "at org.example.W.assign(W.java:41)",
     ]
     assert len(lines_of("x\n" * 900, 4_000)) <= 6
+
+
+def test_incidents_of_several_groups_are_listed_before_the_first_as_many_as_asked_for() -> None:
+    text = terminal.render(many_groups(30), top=2)
+    table, _, rest = text.partition("\n\n")
+    assert table.splitlines()[0] == "30 incidents, 3 critical and 27 warnings, in 30 of 30 groups:"
+    assert len(table.splitlines()) == 5
+    assert table.splitlines()[-1] == "  and 28 more; --top 30 lists them all"
+    assert rest.startswith("CRITICAL  payments-eu-009")
+    assert not terminal.render(crash_report()).startswith("1 incident")
+
+
+def test_a_clusters_incident_names_as_many_groups_as_asked_for_and_its_longest_stop() -> None:
+    text = terminal.render(broker_down(25), top=3)
+    assert "and 22 more groups; --top 25 lists them all" in text
+    shown = re.findall(r"^payments-eu-\d+", text, re.MULTILINE)
+    assert shown == ["payments-eu-000", "payments-eu-001", "payments-eu-002"]
+    assert "longest stop of a whole group 3.2 s" in " ".join(text.split())
+
+
+def test_what_is_planned_shows_what_it_cost() -> None:
+    crash = replace(a_crash(), severity="info")
+    text = " ".join(terminal.render(replace(crash_report(), incidents=(crash,))).split())
+    assert "4 of 12 partitions unread for up to 4 s; whole group stopped for 3.2 s" in text
+
+
+def test_what_was_read_adds_up() -> None:
+    inputs = crash_report().inputs
+    text = totals_of_inputs(inputs)
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) (?:records|recognized|about)", text)]
+    records, *parts = numbers
+    assert records == sum(parts) == sum(log.records for log in inputs)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import UNREAD_ROWS_A_TABLE, Budget
+from rebalance_forensics.report.html.incident_links import links_of
 from rebalance_forensics.report.html.tables import unread_rows
 from rebalance_forensics.report.model import Report
 from tests.report.building import crash_report
@@ -20,7 +21,7 @@ def table_of(report: Report) -> str:
 
 
 def test_partitions_that_one_member_left_unread_at_once_are_one_row() -> None:
-    (row,), left_out = unread_rows(owned_report().groups[0], Budget())
+    (row,), left_out = unread_rows(owned_report().groups[0], Budget(), links_of([]))
     assert row.partitions == ("orders-4", "orders-5", "orders-6", "orders-7")
     assert (row.whose, row.lasted_ms, row.why, left_out) == ("payments-2", 46_000, "dead: its process was gone", 0)
 
@@ -44,7 +45,7 @@ def test_a_group_whose_partitions_were_always_read_has_no_such_table() -> None:
 
 def test_the_longest_stretches_stay_when_the_page_is_full_and_the_others_are_counted() -> None:
     history = many_partitions(UNREAD_ROWS_A_TABLE * 5).groups[0]
-    rows, left_out = unread_rows(history, Budget())
+    rows, left_out = unread_rows(history, Budget(), links_of([]))
     assert len(rows) <= UNREAD_ROWS_A_TABLE
     assert left_out > 0
     longest = max(history.unread, key=lambda span: (span.ended_at or 0) - span.started_at).partition

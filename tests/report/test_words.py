@@ -64,10 +64,10 @@ def test_a_whole_group_is_called_that() -> None:
 def test_an_incident_says_whether_it_is_over() -> None:
     assert since(replace(a_crash(), ongoing=True, ended_at=None)).endswith("still going on when the logs end")
     assert since(replace(a_crash(), ended_at=None)).endswith("end not seen")
-    assert since(replace(a_crash(), ended_at=a_crash().started_at)) == "2026-03-01 10:02:11 UTC, over"
-    assert since(a_crash()) == "2026-03-01 10:02:11 UTC to 10:02:14, 3.3 s, over"
+    assert since(replace(a_crash(), ended_at=a_crash().started_at)) == "2026-03-01 10:02:11 UTC, resolved"
+    assert since(a_crash()) == "2026-03-01 10:02:11 UTC to 10:02:14, lasted 3.3 s, resolved"
     at_once = replace(a_crash(), ended_at=a_crash().started_at + 83)
-    assert since(at_once) == "2026-03-01 10:02:11 UTC, for 83 ms, over"
+    assert since(at_once) == "2026-03-01 10:02:11 UTC, lasted 83 ms, resolved"
     assert "to 2026-03-03 10:00:00" in since(replace(a_crash(), ended_at=at(86_400 * 2)))
 
 

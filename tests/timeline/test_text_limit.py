@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.timeline.evidence import shortened, without_middle
+from rebalance_forensics.timeline.evidence import abridged, shortened, without_middle
 
 
 def test_a_text_within_the_limit_stays_as_it_is() -> None:
@@ -48,3 +49,37 @@ def test_a_line_keeps_the_reason_at_its_end_however_long_and_however_often_it_is
         assert len(cut) <= min(first, second) + 20
         head, missing, end = re.split(r" … \(\+(\d+) characters\) … ", cut)
         assert len(head) + int(missing) + len(end) in range(len(text) - 4, len(text) + 1)
+
+
+MEMBER = "orders-eu-12-a6c481e9-477e-4bd8-b562-ba1fa2480898"
+LOST = (
+    "[2026-11-26 02:38:02,975] INFO [Consumer clientId=orders-eu-2, groupId=orders-eu] Group coordinator "
+    "kafka-2.example.net:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: session timed out "
+    "without receiving a heartbeat response. isDisconnected: false. Rediscovery will be attempted. "
+    "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+)
+REMOVED = (
+    "[2026-11-26 02:15:59,053] INFO [GroupCoordinator 2]: Preparing to rebalance group orders-eu in state "
+    f"PreparingRebalance with old generation 1 (__consumer_offsets-4) (reason: Removing member {MEMBER} on "
+    "LeaveGroup; client reason: consumer poll timeout has expired.) (kafka.coordinator.group.GroupCoordinator)"
+)
+PROOFS = (
+    (LOST, "session timed out without receiving a heartbeat response. isDisconnected: false."),
+    (REMOVED, "on LeaveGroup; client reason: consumer poll timeout has expired."),
+)
+
+
+@pytest.mark.parametrize(("line", "reason"), PROOFS)
+def test_what_names_a_line_is_shortened_before_what_it_says(line: str, reason: str) -> None:
+    shown = abridged(line, 320)
+    assert len(shown) <= 340
+    assert reason in shown
+    assert "characters)" not in shown
+    assert abridged(line, len(line)) == line
+
+
+@pytest.mark.parametrize("line", [line for line, _ in PROOFS])
+def test_no_word_of_a_proof_is_cut_in_two(line: str) -> None:
+    shown = abridged(line, 220)
+    head, _, end = re.split(r" … \(\+(\d+) characters\) … ", shown)
+    assert set(head.split()) | set(end.split()) <= set(abridged(line, 320).split())

@@ -56,10 +56,18 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             clues={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
             narrative=(
-                f"Group started: {counted_members(timeline, participants)} joined"
+                f"Group started: {_at_least(timeline)}{counted_members(timeline, participants)} joined"
                 f"{'' if empty else '; no line shows that the group was empty'}."
             ),
         )
+
+
+def _at_least(timeline: Timeline) -> str:
+    """Nothing where a line counts the members: the coordinator's, or their leader's, which assigns to each of them."""
+    # A client's own log shows its own join only.
+    counted = timeline.has_coordinator_log or timeline.membership.sizes
+    counted = counted or any(e.assignment for e in timeline.of(AssignmentComputed))
+    return "" if counted else "at least "
 
 
 CAUSE = Cause(

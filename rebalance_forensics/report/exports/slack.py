@@ -14,7 +14,7 @@ from rebalance_forensics.report.plain_text import line_of, prose
 from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import faults, is_unexplained
 from rebalance_forensics.report.wording import cluster_of, count, culprits, group_of, impact, place, since, sureness
-from rebalance_forensics.timeline.evidence import without_middle
+from rebalance_forensics.timeline.evidence import abridged
 
 SUFFIX = ".slack.json"
 SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
@@ -55,7 +55,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
     if cause.advice:
         yield _section("What to do: " + " ".join(advice.action for advice in cause.advice[:PROOF_SHOWN]))
     if cause.evidence:
-        lines = [f"{place(line)}  {without_middle(line.text, LINE)}" for line in cause.evidence[:PROOF_SHOWN]]
+        lines = [f"{place(line)}  {abridged(line.text, LINE)}" for line in cause.evidence[:PROOF_SHOWN]]
         yield {"type": "context", "elements": [_plain(line, FIELD) for line in lines]}
     yield {
         "type": "context",

@@ -99,9 +99,7 @@ def content_of(report: Report) -> Content:
     budget.omit("incidents beyond the end of the overview; the JSON report has them", len(numbered) - OVERVIEW_ROWS)
     budget.omit("groups without a section of their own", len(report.groups) - len(groups))
     names = filter_names(headlines[:OVERVIEW_ROWS], budget)
-    axis = overview_of(
-        headlines, {page.incident.id for page in incidents}, max(scenes.ends.values(), default=0), scenes.look
-    )
+    axis = overview_of(headlines, {page.incident.id for page in incidents}, scenes.end_of, scenes.look)
     hosts = {incident.id: scenes.hosts_of(incident) for incident in headlines[:OVERVIEW_ROWS]}
     group_hosts = [_hosts(scenes.look((page.history.cluster, page.history.group))) for page in groups]
     troubled = {key for incident in headlines if incident.severity != "info" for key in _keys(incident)}
@@ -172,7 +170,7 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
         causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in incidents)),
         picture=scenes.of_group(number, history),
         names=short_names(history),
-        tables=tables_of(history, scenes.budget),
+        tables=tables_of(history, scenes.budget, scenes.links(history.cluster, history.group)),
         readings=tuple(
             _shown(title, passages, scenes.budget)
             for title, passages in readings_of(with_short_readings(history)).parts()
@@ -222,7 +220,8 @@ class Scenes(Struct, frozen=True, kw_only=True):
     numbers: Mapping[Key, list[int]]
     """Of each group's incidents."""
     ends: Mapping[str, int]
-    """When the logs of each cluster end."""
+    """When each log ends, by its path."""
+    cluster_ends: Mapping[str, int]
     budget: Budget
     made_ready: dict[Key, ReadyHistory] = field(default_factory=dict)
     linked: dict[Key, Links] = field(default_factory=dict)
@@ -237,15 +236,18 @@ class Scenes(Struct, frozen=True, kw_only=True):
             for key in _keys(incident):
                 numbers.setdefault(key, []).append(number)
         ends: dict[str, int] = {}
+        cluster_ends: dict[str, int] = {}
         for log in report.inputs:
             if log.last is not None:
-                ends[log.cluster] = max(log.last, ends.get(log.cluster, 0))
+                ends[log.path] = max(log.last, ends.get(log.path, 0))
+                cluster_ends[log.cluster] = max(log.last, cluster_ends.get(log.cluster, 0))
         return cls(
             groups=groups,
             numbered=numbered,
             places={(group.cluster, group.group): place for place, group in enumerate(groups.outlines)},
             numbers=numbers,
             ends=ends,
+            cluster_ends=cluster_ends,
             budget=budget,
         )
 
@@ -258,6 +260,16 @@ class Scenes(Struct, frozen=True, kw_only=True):
     def of_group(self, number: int, history: GroupHistory) -> Picture | None:
         """Draw a whole history."""
         return self._drawn(f"history-{number}", (history.cluster, history.group), None)
+
+    def end_of_logs(self, key: Key) -> int:
+        """When the last log of a group's members and brokers ends; nothing is known of it afterwards."""
+        seen = self.look(key)
+        own = [self.ends[path] for path in (() if seen is None else seen.files) if path in self.ends]
+        return max(own, default=self.cluster_ends.get(key[0], 0))
+
+    def end_of(self, incident: Headline) -> int:
+        """When the logs of the groups that an incident disturbs end."""
+        return max(map(self.end_of_logs, _keys(incident)))
 
     def look(self, key: Key) -> Glimpse | None:
         """Look at a group, each once; None beyond as many as a page may look at."""
@@ -280,16 +292,17 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     def incidents_of(self, history: GroupHistory) -> tuple[Incident, ...]:
         """List the incidents of a group, the most urgent first."""
-        return tuple(incident for _, incident in self._links(history.cluster, history.group).incidents)
+        return tuple(incident for _, incident in self.links(history.cluster, history.group).incidents)
 
     def _drawn(self, name: str, key: Key, incident: Incident | None) -> Picture | None:
         if key not in self.made_ready:
             self.made_ready[key] = ready(self.groups[self.places[key]])
         history = self.made_ready[key]
-        window = window_of(history, self.ends.get(key[0], 0), incident)
-        return None if window is None else draw(name, history, window, self._links(*key), self.budget, incident)
+        window = window_of(history, self.end_of_logs(key), incident)
+        return None if window is None else draw(name, history, window, self.links(*key), self.budget, incident)
 
-    def _links(self, cluster: str, group: str) -> Links:
+    def links(self, cluster: str, group: str) -> Links:
+        """The incidents of a group, each looked up once."""
         key = cluster, group
         if key not in self.linked:
             self.linked[key] = links_of([(number, self.numbered[number]) for number in self.numbers.get(key, ())])

@@ -13,6 +13,11 @@ from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
 from rebalance_forensics.timeline.time_index import IntervalIndex
 
 LASTING = frozenset({"member", "coordinating"})
+# What a verdict says of a member that fell silent; the silence itself is all that the lines show.
+SILENCES = frozenset({"dead", "frozen", "cut-off"})
+SILENT = "silent"
+SURE = 0.75
+"""From here on a line decides, as the contract has it; below, a picture does not draw the verdict as a fact."""
 
 
 class Links(Struct, frozen=True, kw_only=True):
@@ -24,6 +29,14 @@ class Links(Struct, frozen=True, kw_only=True):
     generations: Mapping[int, int]
     in_time: IntervalIndex[tuple[int, int, Incident]]
     """Rank, number and incident."""
+
+    def shown_as(self, why: str, incident: int | str | None) -> str:
+        """How to draw a stretch of an incident, by its id or number: a guess as no more than the silence behind it."""
+        guessed = why in SILENCES and any(
+            incident in (number, known.id) and known.root_causes[0].confidence < SURE
+            for number, known in self.incidents
+        )
+        return SILENT if guessed else why
 
     def of_mark(self, mark: Mark) -> int | None:
         """Find the incident that quotes the mark's line, or that it fell into."""

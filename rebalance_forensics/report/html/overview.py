@@ -29,6 +29,10 @@ Look = Callable[[tuple[str, str]], Glimpse | None]
 """A glimpse of a group, by cluster and name; None beyond what the page looks at."""
 
 
+LogsEnd = Callable[[Headline], int]
+"""When the logs of the groups that an incident disturbs end: what still goes on is drawn no further."""
+
+
 class Occurrence(Struct, frozen=True, kw_only=True):
     """One incident, or several that began close together."""
 
@@ -76,7 +80,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 def overview_of(
-    numbered: Sequence[Headline], with_sections: Collection[str], logs_end: int, look: Look
+    numbered: Sequence[Headline], with_sections: Collection[str], logs_end: LogsEnd, look: Look
 ) -> Overview | None:
     """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
     numbered = [incident for incident in numbered if is_timed(incident.started_at)]
@@ -98,9 +102,9 @@ def overview_of(
     return Overview(rows=tuple(rows), ticks=ticks(axis.start, axis.end), started_at=axis.start, ended_at=axis.end)
 
 
-def _end(incident: Headline, logs_end: int) -> int:
+def _end(incident: Headline, logs_end: LogsEnd) -> int:
     if incident.ongoing:
-        return max(logs_end, incident.started_at)
+        return max(logs_end(incident), incident.started_at)
     return incident.started_at if incident.ended_at is None else incident.ended_at
 
 
@@ -132,7 +136,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     with_sections: Collection[str]
-    logs_end: int
+    logs_end: LogsEnd
     look: Look
 
     def cause(self, cause: str, incidents: Sequence[Headline], most: int) -> OverviewRow:

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html.axis import ticks
 from rebalance_forensics.report.html.budget import FEW_LANES, Budget
-from rebalance_forensics.report.html.incident_links import Links, end_of_incident
+from rebalance_forensics.report.html.incident_links import SILENT, Links, end_of_incident
 from rebalance_forensics.report.html.names import called
 from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks, weight_of
 from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
@@ -41,6 +41,7 @@ NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-(\d+)$")
 NUMBERS_SHOWN, NUMBER_SPACE, LAST_NUMBER, REASONS_SHOWN = 40, 2.5, 98.5, 100
 FOLLOW_UP = "follow-up"
+UNTIL_EXPIRED = "no heartbeat arrived until its session expired"
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
@@ -196,7 +197,8 @@ def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
 def _bars(ready: ReadyLane, window: Window, links: Links) -> Iterator[Bar]:
     # What a member was unable to do is drawn over what it was at that time.
     for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in UNABLE):
-        yield _bar(span.kind, span, window, links.of_span(span))
+        incident = links.of_span(span)
+        yield _bar(links.shown_as(span.kind, incident), span, window, incident)
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
 
@@ -204,6 +206,8 @@ def _bars(ready: ReadyLane, window: Window, links: Links) -> Iterator[Bar]:
 def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
     x, width = window.cut(span.started_at, span.ended_at)
     label = f"leads generation {span.generation}" if kind == "leading" else line_of(span.label, LABEL_CHARACTERS)
+    # The label of a lane says what the verdict does; where that is a guess, the kind no longer does.
+    label = UNTIL_EXPIRED if kind == SILENT != span.kind else label
     return Bar(
         kind=kind,
         x=x,
@@ -363,15 +367,16 @@ def _unread(gap: UnreadSpan, history: ReadyHistory, window: Window, links: Links
     whose = f", was read by {line_of(reader, NAME_CHARACTERS)}" if reader else ""
     x, width = window.cut(gap.started_at, gap.ended_at)
     incident = links.of_gap(gap.started_at, gap.ended_at)
+    why = links.shown_as(gap.why, incident if gap.incident is None else gap.incident)
     yield Bar(
         kind="unread",
         x=x,
         width=width,
         started_at=gap.started_at,
         ended_at=gap.ended_at,
-        label=f"{REASONS[gap.why]}{whose}",
+        label=f"{REASONS[why]}{whose}",
         incident=incident,
-        look=gap.why,
+        look=why,
     )
     if gap.from_earliest is not None and window.start <= gap.started_at and gap.from_earliest < gap.started_at:
         x, width = window.cut(gap.from_earliest, gap.started_at)

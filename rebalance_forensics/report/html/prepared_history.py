@@ -124,6 +124,8 @@ class Glimpse(Struct, frozen=True, kw_only=True, eq=False):
     """`stable, 3 members` after its last known rebalance; empty where there was none."""
     hosts: Mapping[str, str]
     """The host of each member, by all its names."""
+    files: frozenset[str]
+    """The logs of its members and brokers."""
 
 
 def glimpse_of(history: GroupHistory) -> Glimpse:
@@ -141,6 +143,7 @@ def glimpse_of(history: GroupHistory) -> Glimpse:
             if member.host is not None
             for name in (member.name, *member.names)
         },
+        files=frozenset(path for member in history.identities for path in member.files),
     )
 
 

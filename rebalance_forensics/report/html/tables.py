@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, UNREAD_ROWS_A_TABLE, Budget
+from rebalance_forensics.report.html.incident_links import Links
 from rebalance_forensics.report.html.picture_choice import SEVERITIES
 from rebalance_forensics.report.html.shapes import REASONS
 from rebalance_forensics.report.lanes import lanes_of, member_name
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.timeline.evidence import without_middle
+from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
     Generation,
@@ -64,7 +65,7 @@ class GroupTables(Struct, frozen=True, kw_only=True):
     coordinators_left_out: int
 
 
-def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
+def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTables:
     """Fill the tables of a group."""
     names = {
         member.member_id: member_name(member) for generation in history.generations for member in generation.members
@@ -79,7 +80,7 @@ def tables_of(history: GroupHistory, budget: Budget) -> GroupTables:
     terms = history.coordinators[: max(min(budget.rows, TERMS), 0)]
     budget.rows -= len(terms)
     budget.omit("terms of coordinators", len(history.coordinators) - len(terms))
-    unread, unread_left_out = unread_rows(history, budget)
+    unread, unread_left_out = unread_rows(history, budget, links)
     events, events_left_out = events_of(history, budget)
     return GroupTables(
         events=events,
@@ -155,7 +156,7 @@ def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ..
         EventRow(
             mark=mark,
             who=tuple(dict.fromkeys(lanes[mark])),
-            text=" ".join(lines_of(without_middle(mark.evidence.text, TEXT_CHARACTERS), TEXT_CHARACTERS)),
+            text=" ".join(lines_of(abridged(mark.evidence.text, TEXT_CHARACTERS), TEXT_CHARACTERS)),
         )
         for mark in sorted(kept, key=lambda mark: (mark.at, mark.evidence.path, mark.evidence.byte_offset))
     )
@@ -178,9 +179,9 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
         return elapsed(self.started_at, self.ended_at)
 
 
-def unread_rows(history: GroupHistory, budget: Budget) -> tuple[tuple[UnreadRow, ...], int]:
+def unread_rows(history: GroupHistory, budget: Budget, links: Links) -> tuple[tuple[UnreadRow, ...], int]:
     """The longest stretches in the order of time, as many as the page holds, and how many it leaves out."""
-    rows = [row for together in _by_member(history.unread) for row in _merged(together)]
+    rows = [row for together in _by_member(history.unread) for row in _merged(together, links)]
     room = max(min(budget.rows, UNREAD_ROWS_A_TABLE), 0)
     shown = sorted(rows, key=_longest_first)[:room]
     budget.rows -= len(shown)
@@ -201,7 +202,7 @@ def _by_member(spans: Sequence[UnreadSpan]) -> list[list[UnreadSpan]]:
     return [[*together] for _, together in groupby(ordered, key=alike)]
 
 
-def _merged(spans: Sequence[UnreadSpan]) -> list[UnreadRow]:
+def _merged(spans: Sequence[UnreadSpan], links: Links) -> list[UnreadRow]:
     """Members log one partition after another: spans closer together than a reader cares for are one stretch."""
     found: list[list[UnreadSpan]] = []
     for span in spans:
@@ -209,7 +210,7 @@ def _merged(spans: Sequence[UnreadSpan]) -> list[UnreadRow]:
             found[-1].append(span)
         else:
             found.append([span])
-    return [_row(together) for together in found]
+    return [_row(together, links) for together in found]
 
 
 def _together(span: UnreadSpan, next_span: UnreadSpan) -> bool:
@@ -220,7 +221,7 @@ def _together(span: UnreadSpan, next_span: UnreadSpan) -> bool:
     return abs((span.ended_at or 0) - (next_span.ended_at or 0)) <= SHORTEST_UNREAD_MS
 
 
-def _row(spans: Sequence[UnreadSpan]) -> UnreadRow:
+def _row(spans: Sequence[UnreadSpan], links: Links) -> UnreadRow:
     first = spans[0]
     ends = [span.ended_at for span in spans if span.ended_at is not None]
     earliest = [span.from_earliest for span in spans if span.from_earliest is not None]
@@ -230,5 +231,5 @@ def _row(spans: Sequence[UnreadSpan]) -> UnreadRow:
         started_at=first.started_at,
         earliest=min(earliest, default=None),
         ended_at=max(ends, default=None),
-        why=REASONS[first.why],
+        why=REASONS[links.shown_as(first.why, first.incident)],
     )

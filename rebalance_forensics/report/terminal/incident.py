@@ -41,16 +41,16 @@ from rebalance_forensics.report.wording import (
     stopped,
     sureness,
     thousands,
-    unread_figure,
+    unread_briefly,
 )
-from rebalance_forensics.timeline.evidence import shortened, without_middle
+from rebalance_forensics.timeline.evidence import abridged, shortened
 from rebalance_forensics.timeline.model import Evidence
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "green"}
 PROOF_SHOWN = 3
 RULED_OUT_SHOWN = 3
 GROUPS_SHOWN = 12
-LINE_CHARACTERS = 320
+LINE_CHARACTERS = 400
 WHOLE_LINE_CHARACTERS = 3_500
 SUMMARY_CHARACTERS = 600
 
@@ -79,12 +79,12 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
     yield indented(text_block(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
 
 
-def in_full(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
+def in_full(incident: Incident, verbosity: int, top: int | None = None) -> Iterator[RenderableType]:
     """Verdict, culprit, impact, time, proof and advice; with everything else when asked for."""
     yield from verdict(incident)
     yield text_block("")
     yield labelled(_facts(incident))
-    yield from _groups(incident, verbosity)
+    yield from _groups(incident, verbosity, GROUPS_SHOWN if top is None else top)
     first, *rivals = incident.root_causes
     yield from _cause(incident, first, verbosity)
     for rival in rivals:
@@ -116,17 +116,17 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
         last = label
 
 
-def _groups(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
+def _groups(incident: Incident, verbosity: int, most: int) -> Iterator[RenderableType]:
     """The groups of a cluster's incident, the worst first."""
     if not incident.groups:
         return
     yield heading("Groups")
-    shown = incident.groups if verbosity > 0 else incident.groups[:GROUPS_SHOWN]
+    shown = incident.groups if verbosity > 0 else incident.groups[:most]
     rows = [
         (
             group.group,
             group.severity,
-            unread_figure(group.impact),
+            unread_briefly(group.impact),
             stopped(group.impact),
             thousands(group.impact.rebalances),
         )
@@ -135,7 +135,9 @@ def _groups(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     yield columns(("group", "severity", "unread", "stopped", "rebalances"), rows)
     left_out = len(incident.groups) - len(shown)
     if left_out:
-        yield indented(text_block(f"and {count(left_out, 'more group')}; --verbose shows them all", "dim"))
+        yield indented(
+            text_block(f"and {count(left_out, 'more group')}; --top {len(incident.groups)} lists them all", "dim")
+        )
 
 
 def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
@@ -183,7 +185,7 @@ def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
         yield indented("no line of these logs shows it")
     for line in shown:
         yield indented(text_block(place(line), "cyan"))
-        yield from (indented(part, 4) for part in lines_of(without_middle(line.text, limit), limit))
+        yield from (indented(part, 4) for part in lines_of(abridged(line.text, limit), limit))
     left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
     if left_out:
         hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""

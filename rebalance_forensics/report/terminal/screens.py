@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
+from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.conclusions import caveat, conclusion
 from rebalance_forensics.report.differential import deciding
@@ -15,10 +15,28 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, legend, signs_of, verdict
 from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_brief, pattern_in_full
-from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, printed, text_block
-from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
-from rebalance_forensics.report.wording import count, culprits, group_of, since, some, sureness, thousands
+from rebalance_forensics.report.terminal.rich_blocks import (
+    columns,
+    heading,
+    indented,
+    labelled,
+    listed,
+    printed,
+    text_block,
+)
+from rebalance_forensics.report.times import duration, utc
+from rebalance_forensics.report.urgency_order import RANKS, Incidents, faults, most_urgent_first, planned, unexplained
+from rebalance_forensics.report.wording import (
+    begun,
+    count,
+    culprits,
+    group_of,
+    since,
+    some,
+    sureness,
+    thousands,
+    worst_of,
+)
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -26,12 +44,21 @@ OTHERS_SHOWN = 8
 VERDICTS_SHOWN = 50
 
 
-def render(report: Report, *, width: int = 80, color: bool = False, verbosity: int = 0, why: bool = False) -> str:
+def render(
+    report: Report,
+    *,
+    width: int = 80,
+    color: bool = False,
+    verbosity: int = 0,
+    why: bool = False,
+    top: int | None = None,
+) -> str:
     """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof.
 
-    `why` adds how each incident was judged: its hypotheses against its signs.
+    `why` adds how each incident was judged: its hypotheses against its signs. `top` is how many incidents, and groups
+    of an incident, are listed before the rest is only counted.
     """
-    blocks = _verdicts(report, why=why) if verbosity < 0 else _screens(report, verbosity, why=why)
+    blocks = _verdicts(report, top, why=why) if verbosity < 0 else _screens(report, verbosity, top, why=why)
     return printed(blocks, width=width, color=color)
 
 
@@ -40,31 +67,31 @@ def render_incident(incident: Incident, *, width: int = 80, color: bool = False)
     return printed(explained(incident), width=width, color=color)
 
 
-def _verdicts(report: Report, *, why: bool) -> Iterator[RenderableType]:
+def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
         yield text_block(_all_quiet(report))
-    for incident in found.outlines[:VERDICTS_SHOWN]:
+    shown = VERDICTS_SHOWN if top is None else top
+    for incident in found.outlines[:shown]:
         yield from verdict(incident)
         yield text_block(since(incident), "dim")
-    if len(found) > VERDICTS_SHOWN:
-        yield text_block(
-            f"and {len(found) - VERDICTS_SHOWN} more; --json FILE has them all, --group GROUP those of one group"
-        )
+    if len(found) > shown:
+        yield text_block(f"and {len(found) - shown} more; --json FILE has them all, --group GROUP those of one group")
     if why:
         yield from _why(report)
 
 
-def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[RenderableType]:
+def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if found:
-        yield from in_full(found[0], verbosity)
+        yield from _overview(report, found.outlines, OTHERS_SHOWN if top is None else top)
+        yield from in_full(found[0], verbosity, top)
         yield from _read(report, found, verbosity)
     else:
         calm = conclusion(report).calm and not caveat(report)
         yield text_block(_all_quiet(report), "bold green" if calm else "bold yellow")
-    yield from _others(found[1:], verbosity)
-    yield from _unexplained(unexplained(report), verbosity)
+    yield from _others(found[1:], verbosity, OTHERS_SHOWN if top is None else top)
+    yield from _unexplained(unexplained(report), verbosity, OTHERS_SHOWN if top is None else top)
     yield from _planned(planned(report), verbosity)
     yield from _gaps(report.gaps, verbosity)
     if why:
@@ -75,6 +102,33 @@ def _screens(report: Report, verbosity: int, *, why: bool) -> Iterator[Renderabl
         # A long report has scrolled its verdict away; at its end it stands again.
         yield heading("Summary")
         yield indented(_summary(found.outlines))
+
+
+def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[RenderableType]:
+    """All incidents as one table, where several groups are in trouble: which to read first."""
+    troubled = {(incident.cluster, name) for incident in found for name in incident.group_names}
+    if len(found) == 1 or len(troubled) == 1:
+        return
+    where = f"{thousands(len(troubled))} of {count(len(report.groups), 'group')}"
+    yield text_block(f"{count(len(found), 'incident')}, {_tally(found)}, in {where}:", "bold")
+    rows = [
+        (
+            incident.severity,
+            incident.root_causes[0].cause,
+            some(incident.root_causes[0].culprit_names, 2) or "-",
+            group_of(incident),
+            _longest(incident.impact.longest_unread_ms),
+        )
+        for incident in found[:most]
+    ]
+    yield columns(("severity", "cause", "culprit", "group", "unread"), rows, numbers=frozenset({4}))
+    if len(found) > most:
+        yield indented(text_block(f"and {len(found) - most} more; --top {len(found)} lists them all", "dim"))
+    yield text_block("")
+
+
+def _longest(unread_ms: int | None) -> str:
+    return "not logged" if unread_ms is None else duration(unread_ms) if unread_ms else "none"
 
 
 def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[RenderableType]:
@@ -89,15 +143,21 @@ def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[Renderab
 
 def _summary(found: Sequence[Headline]) -> str:
     first = found[0]
-    counted = Counter(incident.severity for incident in found)
-    tally = " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in counted.items())
+    tally = _tally(found)
     cause = first.root_causes[0]
     who = f"by {culprits(cause)} in {group_of(first)}"
     if not cause.culprits or any(culprit.kind == "group" for culprit in cause.culprits):
         who = f"in {group_of(first)}"
     verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
-    state = "still going on" if first.ongoing else "over"
+    state = "still going on" if first.ongoing else "resolved"
     return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
+
+
+def _tally(found: Sequence[Headline]) -> str:
+    """`3 critical and 5 warnings`."""
+    counted = Counter(incident.severity for incident in found)
+    ordered = sorted(counted.items(), key=lambda pair: RANKS[pair[0]])
+    return " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in ordered)
 
 
 def _plural(severity: str, number: int) -> str:
@@ -122,7 +182,7 @@ def _why(report: Report) -> Iterator[RenderableType]:
         yield text_block(f"and {len(ordered) - VERDICTS_SHOWN} more; --json FILE has the signs of all")
 
 
-def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
+def _others(incidents: Incidents, verbosity: int, most: int) -> Iterator[RenderableType]:
     if not incidents:
         return
     yield heading(f"{count(len(incidents), 'more incident')}")
@@ -132,9 +192,9 @@ def _others(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
             yield from in_full(incident, verbosity)
         return
     kinds = _alike(incidents.outlines)
-    for first, *others in kinds[:OTHERS_SHOWN]:
+    for first, *others in kinds[:most]:
         yield from in_brief(first, others)
-    left_out = sum(len(kind) for kind in kinds[OTHERS_SHOWN:])
+    left_out = sum(len(kind) for kind in kinds[most:])
     if left_out:
         yield indented(f"and {left_out} more; --verbose shows them all")
 
@@ -147,12 +207,12 @@ def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
     return list(kinds.values())
 
 
-def _unexplained(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
+def _unexplained(incidents: Incidents, verbosity: int, most: int) -> Iterator[RenderableType]:
     """What may be anything: neither a fault nor benign."""
     if not incidents:
         return
     yield heading(f"Unexplained: {len(incidents)}")
-    shown = incidents if verbosity > 0 else incidents[:OTHERS_SHOWN]
+    shown = incidents if verbosity > 0 else incidents[:most]
     for incident in shown:
         yield from in_brief(incident)
         yield from (indented(f"Would decide: {wanted}", 4) for wanted in deciding(incident))
@@ -174,16 +234,20 @@ def _planned(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
 def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     first: dict[str, Headline] = {}
+    costs: dict[str, list[Impact]] = defaultdict(list)
     for incident in incidents:
         cause = incident.root_causes[0].cause
         groups[cause].update(incident.group_names)
         first.setdefault(cause, incident)
+        costs[cause].append(incident.impact)
     for cause, counter in sorted(groups.items()):
         who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
         once = first[cause]
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
+        if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
+            yield "", f"{begun(worst_of(costs[cause]))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
