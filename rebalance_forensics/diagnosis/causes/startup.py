@@ -65,9 +65,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 def _at_least(timeline: Timeline) -> str:
     """Nothing where a line counts the members: the coordinator's, or their leader's, which assigns to each of them."""
     # A client's own log shows its own join only.
-    counted = timeline.has_coordinator_log or timeline.membership.sizes
-    counted = counted or any(e.assignment for e in timeline.of(AssignmentComputed))
-    return "" if counted else "at least "
+    if timeline.has_coordinator_log or timeline.membership.sizes:
+        return ""
+    return "" if any(e.assignment for e in timeline.of(AssignmentComputed)) else "at least "
 
 
 CAUSE = Cause(
