@@ -51,6 +51,8 @@ _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
+_RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
+_TOPIC_OR_PARTITION = re.compile(r"^\s*(?:(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+)[ \t]*$", re.MULTILINE)
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(?:(\S*?)(?::(-?\d+))? )?\(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
@@ -149,6 +151,8 @@ def partitions(text: str) -> tuple[str, ...]:
     """Topic partitions as `topic-0`, topic ids and epochs dropped; `{topic=[0, 1]}` is spelled out."""
     if python := _PYTHON_PARTITION.findall(text):
         return tuple(f"{topic}-{number}" for topic, number in python)
+    if ruby := _RUBY_PARTITIONS.fullmatch(text):
+        return tuple(f"{ruby[1]}-{number.strip()}" for number in ruby[2].split(",") if number.strip())
     return tuple(name for item in items(text) for name in _partition_names(item))
 
 
@@ -161,6 +165,16 @@ def _partition_names(item: str) -> list[str]:
     if match := _GO_PARTITIONS.fullmatch(item):
         return [f"{match[1]}-{number}" for number in match[2].split()]
     raise ValueError(item)
+
+
+def listed_partitions(text: str) -> tuple[str, ...]:
+    """The partitions that brod lists below each topic, line by line."""
+    topic, found = "", list[str]()
+    for line in _TOPIC_OR_PARTITION.finditer(text):
+        topic = line["topic"] or topic
+        if line["number"]:
+            found.append(f"{topic}-{line['number']}")
+    return tuple(found)
 
 
 def assignment(text: str) -> FieldValue:
@@ -287,6 +301,7 @@ TYPES: Mapping[str, HoleType] = {
     # kafka-go's default client id has blanks and brackets, and with it every member id made of it.
     "ids": HoleType(_COLLECTION, items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
     "partitions": HoleType(_PARTITIONS, partitions),
+    "listed_partitions": HoleType(r"(?s:.*)", listed_partitions),
     "assignment": HoleType(r"\{(?s:.*?)\}", assignment),
     "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", plan),
     "target": HoleType(ANY, target, composite=True),

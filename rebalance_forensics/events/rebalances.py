@@ -164,20 +164,28 @@ class JoinSucceeded(Event, frozen=True, kw_only=True):
 
 
 class JoinReported(Event, frozen=True, kw_only=True):
-    """A client that prints no generation has joined (KafkaJS, sarama): `ms` is how long joining and syncing took."""
+    """A client that prints no generation has joined (KafkaJS, sarama): `ms` is how long joining and syncing took.
+
+    `partitions` is its whole assignment, None where the line does not print it.
+    """
 
     member: str | None = None
     leader: str | None = None
     protocol: str | None = None
     ms: int | None = None
+    partitions: tuple[str, ...] | None = None
 
 
 class SyncSucceeded(Event, frozen=True, kw_only=True):
-    """SyncGroup was answered: this member has its assignment of the generation."""
+    """SyncGroup was answered: this member has its assignment of the generation.
+
+    `partitions` is the whole of it, None where the line does not print it.
+    """
 
     generation: int
     member: str | None = None
     protocol: str | None = None
+    partitions: tuple[str, ...] | None = None
 
 
 class JoinFailed(Event, frozen=True, kw_only=True):

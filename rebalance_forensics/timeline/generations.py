@@ -31,7 +31,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance, numbered
-from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.names import erlang_process, is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.membership.members import Members
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
@@ -301,7 +301,7 @@ def _member(member_id: str, participant: Participant | None, key: str) -> Member
                 iter(participant.client_ids), None
             )
         elif name in participant.client_ids or not participant.client_ids:
-            client = name
+            client = name or erlang_process(participant.name)
         elif key.startswith("?") or is_bare_member_id(member_id) or name is None:
             client = key[1:] if key[1:] in participant.client_ids else min(participant.client_ids)
         else:

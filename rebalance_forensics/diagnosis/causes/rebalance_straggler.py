@@ -661,6 +661,7 @@ class RebalanceNotice(Struct, frozen=True):
     participant: Participant
     notices: tuple[Event, ...]
     ended_by: Event | None
+    joins_logged: bool = True
 
     @property
     def began_at(self) -> int:
@@ -683,7 +684,9 @@ class RebalanceNotice(Struct, frozen=True):
         return isinstance(self.ended_by, JoinStarted)
 
     def is_one_rebalance(self, timeline: Timeline) -> bool:
-        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup."""
+        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup, a log of warnings does."""
+        if not self.joins_logged:
+            return False
         times = [*map(time_of, self.notices), self.ended_at]
         longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
         return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
@@ -697,8 +700,10 @@ class RebalanceNotice(Struct, frozen=True):
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
     """Each run of notices until the member acted, oldest first."""
     # A member that has joined waits itself: notices after its JoinGroup do not count.
-    is_notified = bool(timeline.events_from(participant, HeartbeatFailed, JoinRequested))
-    if not is_notified or not logs_joins(timeline, participant):
+    if not timeline.events_from(participant, HeartbeatFailed, JoinRequested):
+        return
+    if not logs_joins(timeline, participant):
+        yield from _repeated_warnings(timeline, participant)
         return
     notices: list[Event] = []
     waits = False
@@ -711,6 +716,20 @@ def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[
             notices.append(event)
     if notices:
         yield RebalanceNotice(participant, tuple(notices), None)
+
+
+def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
+    """The last notices of a log of warnings, where every heartbeat of the member was one."""
+    # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
+    # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
+    # rebalances; fewer may be just that.
+    notices = [e for e in timeline.events_from(participant, HeartbeatFailed) if is_rebalance_notice(e)]
+    last = list(runs(notices, time_of, heartbeat_interval_ms(timeline) + ROUND_TRIP_MS))[-1:]
+    goes_on = last and any(
+        log.end > time_of(last[0][-1]) + all_have_heard_ms(timeline) for log in timeline.coverage.of(participant)
+    )
+    if last and len(last[0]) > HEARTBEATS_PER_SESSION and not goes_on:
+        yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)
 
 
 class LongBarrier(Struct, frozen=True):

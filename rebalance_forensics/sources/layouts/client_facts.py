@@ -15,9 +15,11 @@ from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, 
 
 KAFKAJS_FACTS: tuple[str, ...] = (
     "groupId",
+    "generationId",
     "memberId",
     "leaderId",
     "isLeader",
+    "memberAssignment",
     "groupProtocol",
     "duration",
     "error",
@@ -27,7 +29,7 @@ KAFKAJS_FACTS: tuple[str, ...] = (
 # What franz-go and its kin log beside a message, in the order in which the patterns know it.
 GO_FACTS = (
     "group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "assigned", "added",
-    "revoking", "lost", "stage", "plan", "why", "is848", "err", "error",
+    "revoking", "lost", "stage", "plan", "why", "is848", "with", "err", "error",
 )  # fmt: skip
 _KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)

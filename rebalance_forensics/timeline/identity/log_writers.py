@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event, Role
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped, ProcessStopping
-from rebalance_forensics.events.rebalances import JoinSucceeded
+from rebalance_forensics.events.rebalances import JoinSucceeded, SyncSucceeded
 from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
+from rebalance_forensics.timeline.identity.names import erlang_process
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
@@ -215,29 +216,35 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
 
 
 # A process may run several readers of one group, and kafka-go, franz-go and KafkaJS print member ids but never a client
-# id. A client that lost its membership never uses that member id again, so ids that are in one generation at once, or
-# alternate, are of different members. Lines without a member id may be of any of them and keep their place.
+# id; brod prints the Erlang process that coordinates the member. A client that lost its membership never uses that
+# member id again, so ids that are in one generation at once, or alternate, are of different members. Lines without a
+# member id may be of any of them and keep their place.
 def with_member_places(own: Sequence[Event]) -> Sequence[Event]:
     """The lines, those of members that share a log with the first member id of each as their place."""
     logs: dict[Place, list[tuple[str, Event]]] = defaultdict(list)
     for event in own:
         speaker = event.speaker
-        if speaker.role != "broker" and speaker.client_id is None and (member := own_member_id(event)):
-            logs[place_of(event)].append((member, event))
+        if speaker.role != "broker" and speaker.client_id is None and (reader := _own_id(event)):
+            logs[place_of(event)].append((reader, event))
     places = {log: _readers(lines) for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
     if not any(places.values()):
         return own
     return [_at_reader(event, places.get(place_of(event), {})) for event in own]
 
 
+def _own_id(event: Event) -> str | None:
+    """What a line prints of the member that wrote it: brod's process, which outlives a member id, else that."""
+    return erlang_process(event.speaker.thread or "") or own_member_id(event)
+
+
 def _at_reader(event: Event, readers: Mapping[str, str]) -> Event:
-    place = readers.get(own_member_id(event) or "")
+    place = readers.get(_own_id(event) or "")
     return event if place is None else replace(event, speaker=replace(event.speaker, place=place))
 
 
 def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
     """Member id -> the first id of its reader; empty where one reader may have had all ids, one after another."""
-    ids = {member: _MemberId() for member, _ in lines}
+    ids = {member: _MemberId(is_process=erlang_process(member) is not None) for member, _ in lines}
     for member, event in lines:
         ids[member].add(event)
     readers: list[list[str]] = []
@@ -254,6 +261,8 @@ def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
 class _MemberId:
     """The lines of one member id in a log: their first and last time, and when it joined which generation."""
 
+    is_process: bool = False
+    """An Erlang process stands for the member."""
     first: int | None = None
     last: int | None = None
     joins: dict[int, int | None] = field(default_factory=dict)
@@ -263,7 +272,7 @@ class _MemberId:
         if event.at is not None:
             self.first = event.at if self.first is None else min(self.first, event.at)
             self.last = event.at if self.last is None else max(self.last, event.at)
-        if isinstance(event, JoinSucceeded):
+        if isinstance(event, JoinSucceeded | SyncSucceeded):
             self.joins.setdefault(event.generation, event.at)
 
     def overlaps(self, other: _MemberId) -> bool:
@@ -272,7 +281,9 @@ class _MemberId:
             return True
         if self.first is None or self.last is None or other.first is None or other.last is None:
             return False
-        return min(self.last, other.last) - max(self.first, other.first) > NEXT_HEARTBEAT_MS
+        # Late lines of a member id may follow its successor's first; a process that ended writes nothing.
+        margin = -1 if self.is_process and other.is_process else NEXT_HEARTBEAT_MS
+        return min(self.last, other.last) - max(self.first, other.first) > margin
 
 
 def _is_soon(at: int | None, other: int | None) -> bool:

@@ -15,8 +15,13 @@ _STREAM_THREAD = re.compile(
 )
 _THREAD_CUT_OFF = "-StreamThread-\u2026"
 _ANYBODYS = re.compile(
-    r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*|segmentio@.*", re.IGNORECASE
+    r"rdkafka|sarama|kgo|kafkajs|kafka-go.*|(?:aio)?kafka-python-.*|aiokafka-.*|segmentio@.*"
+    # ruby-kafka and what stands on it, kafka-node, and programs that name their client after themselves.
+    r"|ruby-kafka|racecar|karafka|kafka-node-client|faust-\d.*"
+    r"|telegraf|logstash(?:-\d+)?|filebeat|beats|benthos|redpanda-connect",
+    re.IGNORECASE,
 )
+_ERLANG_PROCESS = re.compile(r"<\d+\.\d+\.\d+>")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
 
@@ -29,6 +34,12 @@ def name_in_member_id(member_id: str) -> str | None:
         return member_id
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return found["name"] if found else None
+
+
+def erlang_process(name: str) -> str | None:
+    """The Erlang process in a name (`<0.277.0>`, of Elixir `#PID<0.277.0>`): one for each of brod's group members."""
+    found = _ERLANG_PROCESS.search(name)
+    return found[0] if found else None
 
 
 def letters_of_its_own(member_id: str) -> str:

@@ -21,18 +21,19 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import AssignmentComputed, JoinStarted
+from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported, JoinStarted, SyncSucceeded
 from rebalance_forensics.events.streams import TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, Owner, names_partitions
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 TASKS = (TasksAssigned, TasksRevoked, TasksLost)
 _CLOSES = (ConsumerClosed, LeaveSent)
 _PARTITIONS = (
     PartitionsAssigned, PartitionsRevoked, PartitionsLost, AssignmentNotified, AssignmentUpdated, OwnershipGivenUp,
-    AssignmentComputed,
+    AssignmentComputed, JoinReported, SyncSucceeded,
 )  # fmt: skip
 Moment = Event | Departure | Start
 
@@ -123,8 +124,15 @@ class OwnershipReplay:
                 self._closed(owner, event, at)
             case PartitionsAssigned(partitions=partitions):
                 if self.timeline.mode == "eager" and partitions:
-                    left_out = [p for p in owned if p not in partitions]
+                    # ruby-kafka prints a line for each topic of one assignment.
+                    since = self.ledger.owned.get(owner, {})
+                    left_out = [p for p in owned if p not in partitions and at - since[p] > ROUND_TRIP_MS]
                     self.ledger.release(owner, left_out, Loss(at=at, why="revoked"))
+                self.ledger.assign(owner, partitions, at)
+            case JoinReported(partitions=tuple(partitions)) | SyncSucceeded(partitions=tuple(partitions)):
+                # KafkaJS and brod, which know eager rebalances alone, print all that they have and never what they gave
+                # back.
+                self.ledger.release(owner, [p for p in owned if p not in partitions], Loss(at=at, why="revoked"))
                 self.ledger.assign(owner, partitions, at)
             case PartitionsRevoked() if not event.due:
                 # librdkafka prints how many; under eager that is all of them.
