@@ -52,7 +52,10 @@ _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
-_TOPIC_OR_PARTITION = re.compile(r"^\s*(?:(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+)[ \t]*$", re.MULTILINE)
+_WRAPPED_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)(?: ?\[\[?|/)(\d+)(?=\]|: offset)")
+_TOPIC_OR_PARTITION = re.compile(
+    r"^\s*(?:(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+)[ \t]*$", re.MULTILINE
+)
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(?:(\S*?)(?::(-?\d+))? )?\(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
@@ -175,6 +178,17 @@ def listed_partitions(text: str) -> tuple[str, ...]:
         if line["number"]:
             found.append(f"{topic}-{line['number']}")
     return tuple(found)
+
+
+def wrapped_partitions(text: str) -> tuple[str, ...]:
+    """The partitions as librdkafka's wrappers print them: `orders[0]@unset` (Go), `orders [[0]]` (.NET), `orders/0: …`.
+
+    ValueError for a text with something else in it.
+    """
+    found = tuple(f"{topic}-{number}" for topic, number in _WRAPPED_PARTITION.findall(text))
+    if not found and text.strip("[] "):
+        raise ValueError(text)
+    return found
 
 
 def assignment(text: str) -> FieldValue:
@@ -302,6 +316,7 @@ TYPES: Mapping[str, HoleType] = {
     "ids": HoleType(_COLLECTION, items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
     "partitions": HoleType(_PARTITIONS, partitions),
     "listed_partitions": HoleType(r"(?s:.*)", listed_partitions),
+    "wrapped_partitions": HoleType(r"[^\n]*?", wrapped_partitions),
     "assignment": HoleType(r"\{(?s:.*?)\}", assignment),
     "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", plan),
     "target": HoleType(ANY, target, composite=True),

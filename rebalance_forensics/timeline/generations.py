@@ -31,7 +31,12 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance, numbered
-from rebalance_forensics.timeline.identity.names import erlang_process, is_bare_member_id, name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.names import (
+    erlang_process,
+    is_bare_member_id,
+    name_in_member_id,
+    streams_thread,
+)
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
 from rebalance_forensics.timeline.membership.members import Members
 from rebalance_forensics.timeline.model import Generation, Member, Outcome

@@ -47,7 +47,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
-from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
 from rebalance_forensics.events.partitions import (
     AssignmentNotified,
@@ -60,6 +60,7 @@ from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,
+    JoinStarted,
     RebalanceStarted,
     SyncFailed,
 )
@@ -545,15 +546,16 @@ def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]
 
 
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
-    """A revocation and the next assignment of the same member, as in every eager rebalance."""
+    """A revocation and the next JoinGroup or assignment of the same member, as in every eager rebalance."""
+    # Sarama logs no JoinGroup, but looks for its coordinator before each (consumer_group.go, newSession).
     revoked: dict[object, Event] = {}
-    for event in timeline.own.of_type(PartitionsRevoked, *_GIVEN):
+    for event in timeline.own.of_type(PartitionsRevoked, JoinStarted, CoordinatorFound, *_GIVEN):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if event.at is None:
             continue
         if isinstance(event, PartitionsRevoked):
             revoked[speaker] = event
-        elif speaker in revoked:
+        elif speaker in revoked and not (isinstance(event, CoordinatorFound) and event.speaker.role != "other"):
             yield [revoked.pop(speaker), event]
 
 

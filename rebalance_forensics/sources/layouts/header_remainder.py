@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
 # How Kafka's classes begin their messages (LogContext): a message starts here, after anything. The last
-# alternative is ruby-kafka's tag.
+# alternative within brackets is ruby-kafka's tag; brod's record goes on in the next line.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
     r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] "
     r"|\[[^\]\[\n]+\] \{[^}\n]*\}:\] )"
+    r"|Group member \([^\n]*?,generation=|group coordinator \(groupId="
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
 )
 _MESSAGE = re.compile(OPENING)
@@ -48,7 +49,9 @@ _TOKEN = re.compile(
 _LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
 _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
-_NO_LOGGER = re.compile(r"(?:Exception|Error|Throwable)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z")
+_NO_LOGGER = re.compile(
+    r"(?:Exception|Error|Throwable|(?:Assigned|Revoked)Partitions)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z"
+)
 _ASIDE = rf"(?:\s*+(?:\[[^\]\n]*+\]|{_NESTED}))?"
 # Of blanks before a separator, a tab among them is one itself.
 _ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;=>#]++\s|[|;])|[^\S\t]*+\t)")

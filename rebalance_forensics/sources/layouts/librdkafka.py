@@ -27,6 +27,12 @@ _NAMED_LINE = re.compile(
     r"(?P<name>[^\s|]*#(?:consumer|producer)-\d+): (?P<message>.*)",
     re.DOTALL,
 )
+# confluent-kafka-go's LogEvent as Go prints it (LogEvent.String); Go's time has its zone twice.
+_GO_EVENT = re.compile(
+    rf"[^\[\n]{{0,40}}\[(?P<time>{DATED})(?: [A-Z]{{2,5}}| [+-]\d+)?(?: m=[+-][\d.]+)?\]"
+    r"\[(?P<name>[^\]\n]*#(?:consumer|producer)-\d+)\]\[(?P<facility>[A-Z0-9_]+)\]\[(?P<severity>[0-7])\](?P<message>.*)",
+    re.DOTALL,
+)
 # librdkafka has the severities of syslog(3): 0 is LOG_EMERG, 7 is LOG_DEBUG.
 _SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
@@ -84,7 +90,7 @@ def _canonical(facility: str, name: str, message: str) -> str:
 
 
 def _match(line: str) -> re.Match[str] | None:
-    return _LINE.match(line) or _DATED_LINE.match(line) or _NAMED_LINE.match(line)
+    return _LINE.match(line) or _DATED_LINE.match(line) or _NAMED_LINE.match(line) or _GO_EVENT.match(line)
 
 
 class RawLine(Struct, frozen=True, kw_only=True):
@@ -113,17 +119,20 @@ class RawLine(Struct, frozen=True, kw_only=True):
 
 
 class EventObject(JsonLayout, frozen=True, kw_only=True):
-    """A log event as node-rdkafka and other wrappers print it: severity, facility and message as JSON."""
+    """A log event as node-rdkafka and other wrappers print it: severity, facility and message as JSON.
+
+    Programs in Go log the fields of confluent-kafka-go's LogEvent, beside a message of their own.
+    """
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
         """Take a record apart that an envelope has already read as JSON."""
         parsed = JsonLayout.parse_fields(self, fields)
         if parsed is None:
             return None
-        severity = first_text(fields, ("severity",)) or ""
+        severity = first_text(fields, ("severity", "Level")) or ""
         level = _SEVERITY[int(severity)] if severity in [*"01234567"] else parsed.level
-        name = first_text(fields, ("name", "client")) or "rdkafka"
-        message = _canonical(str(fields["fac"]), name, parsed.message)
+        name = first_text(fields, ("name", "client", "Name")) or "rdkafka"
+        message = _canonical(first_text(fields, ("fac", "Tag")) or "", name, parsed.message)
         return replace(parsed, level=level, logger="rdkafka", message=message)
 
 

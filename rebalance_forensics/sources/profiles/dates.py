@@ -27,6 +27,7 @@ _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
 _AGREEING = 3
 _FLUSHED_MS = 2 * SECOND_MS
 """From the time in a log's last line until it is in the file. One copy in 450 has by chance an age that fits."""
+_DAYS_A_YEAR = 366
 
 Range = tuple[EpochMs, EpochMs]
 
@@ -130,7 +131,9 @@ def order_of(dates: Dates, near: EpochMs) -> DateOrder | None:
     """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
     if dates.order or not dates.readings:
         return dates.order
-    return min(dates.readings, key=lambda reading: abs(reading[1] - near) // DAY_MS)[0]
+    days = [abs(reading - near) // DAY_MS for _, reading in dates.readings]
+    # All readings of one date lie within a year, so of an old log none is near: the usual order stands first.
+    return dates.readings[days.index(min(days)) if min(days) < _DAYS_A_YEAR else 0][0]
 
 
 def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:

@@ -25,7 +25,10 @@ def was_expelled(event: Event) -> bool:
     """True for an answer of the coordinator that the client is no longer a member."""
     # A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
     # which may be cut off in a paste.
+    # brod logs no request, only with which error it rejoins: of heartbeats and commits (brod_group_coordinator.erl).
     error = getattr(event, "error", None)
+    if isinstance(event, JoinRequested):
+        return error in NOT_KNOWN and event.speaker.role == "other"
     stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
     return (error in EXPELLED or stale) and not lacks_member_id(event)
 
@@ -57,7 +60,7 @@ def was_refused(event: Event) -> bool:
     # The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused
     # although its member is in the group: this is evidence only where nothing else shows the members.
     if isinstance(event, JoinRequested):
-        return event.error in NOT_KNOWN and event.speaker.role == "other"  # brod names no request in its lines
+        return was_expelled(event)
     if isinstance(event, OffsetCommitFailed):
         return event.error in _REFUSED_COMMIT
     return is_late_commit(event) or (isinstance(event, OwnershipGivenUp) and event.error in NOT_KNOWN)

@@ -295,7 +295,14 @@ class MembershipReplay(MembershipRecorder):
                 self._explain_leave(participant, event)
             case MemberTransitioned():
                 self._in_next_state(participant, event)
-            case HeartbeatFailed() | JoinFailed() | SyncFailed() | GenerationReset() | GroupHeartbeatFailed():
+            case (
+                HeartbeatFailed()
+                | JoinFailed()
+                | SyncFailed()
+                | GenerationReset()
+                | GroupHeartbeatFailed()
+                | JoinRequested(error="UNKNOWN_MEMBER_ID")
+            ):
                 self.note_refusal(participant, event)
                 if was_expelled(event):
                     self.expel(participant, event)
