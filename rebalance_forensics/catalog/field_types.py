@@ -53,9 +53,7 @@ _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+
 _GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
 _WRAPPED_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)(?: ?\[\[?|/)(\d+)(?=\]|: offset)")
-_TOPIC_OR_PARTITION = re.compile(
-    r"^\s*(?:(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+)[ \t]*$", re.MULTILINE
-)
+_TOPIC_OR_PARTITION = re.compile(r"(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
 _NODE = re.compile(r"(?:(\S*?)(?::(-?\d+))? )?\(id: ([-+]?\d+)(?: rack: [^)]*)?\)")
@@ -173,7 +171,7 @@ def _partition_names(item: str) -> list[str]:
 def listed_partitions(text: str) -> tuple[str, ...]:
     """The partitions that brod lists below each topic, line by line."""
     topic, found = "", list[str]()
-    for line in _TOPIC_OR_PARTITION.finditer(text):
+    for line in filter(None, (_TOPIC_OR_PARTITION.fullmatch(line.strip()) for line in text.split("\n"))):
         topic = line["topic"] or topic
         if line["number"]:
             found.append(f"{topic}-{line['number']}")
