@@ -6,6 +6,8 @@ import argparse
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.coordinator_log import PARTITION_TRAFFIC, sayings
@@ -127,6 +129,17 @@ def write_broker(path: Path, mib: int, *, groups: int = GROUPS, seed: int = 7) -
             else:
                 text = _filled(chance.choice(OTHER + PARTITION_TRAFFIC), chance)
             written += log.write(_stamped(at, text))
+    return path
+
+
+def write_coordinator(path: Path, groups: int, others: int, *, seed: int = 7) -> Path:
+    """Write the log of a broker: ten lines of each of its groups, and so many about none of them."""
+    about_groups = list(islice(sayings(seed, groups, partitions=_OWN_PARTITIONS), 10 * groups))
+    span = about_groups[-1][0] - START
+    texts = islice(_without_a_group(random.Random(seed)), others)
+    spread = ((START + span * number / others, text) for number, text in enumerate(texts))
+    with path.open("w") as log:
+        log.writelines(_stamped(at, text) for at, text in merge(about_groups, spread))
     return path
 
 

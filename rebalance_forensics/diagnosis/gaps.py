@@ -126,7 +126,7 @@ def _not_named(timeline: Timeline) -> list[Gap]:
 
 def _several_clusters(timeline: Timeline) -> list[Gap]:
     """A group is one of its cluster: of the same name in another one it is another group."""
-    reports = timeline.of(ClusterReported)
+    reports = timeline.own.of_type(ClusterReported)
     ids = list(dict.fromkeys(event.cluster_id for event in reports if event.group == timeline.group))
     if len(ids) < 2:
         return []

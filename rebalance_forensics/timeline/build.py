@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
-from rebalance_forensics.timeline.clocks.group_clock import timed
+from rebalance_forensics.timeline.clocks.group_clock import TimedLines, timed
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coordinators import coordinators_of, lines_of_former_coordinators
 from rebalance_forensics.timeline.coverage import Coverage, coverage_of
-from rebalance_forensics.timeline.event_index import EventIndex, settings_of
+from rebalance_forensics.timeline.event_index import settings_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.generations import (
     OF_EPOCHS,
@@ -46,17 +46,17 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     """Rebuild one group's history from its own events and those that name no group, sorted or not."""
     ungrouped = shared if isinstance(shared, UngroupedEvents) else UngroupedEvents(shared)
     identified_lines = identified(gathered(group, own, ungrouped), ungrouped)
-    lines = timed(attributed(identified_lines), ungrouped)
+    lines = timed(*attributed(identified_lines), ungrouped)
     profile = profile_of(lines)
-    processes = processes_of(profile.participants, lines.own)
+    processes = processes_of(profile.participants, lines.own, lines.nearby)
     grouped = lines.of_the_group()
     coordinators = coordinators_of(grouped)
-    coverage = coverage_of(profile.participants, lines.own, lines.ungrouped, ungrouped.logs, lines.clocks, coordinators)
+    coverage = coverage_of(
+        profile.participants, lines.own, lines.ungrouped, ungrouped.logs, lines.clocks, coordinators, lines.nearby
+    )
     settings = settings_of(lines.own, lines.ungrouped)
     session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None
-    history = replayed(
-        profile.participants, processes, lines.own, lines.ungrouped, coverage=coverage, session_ms=session_ms
-    )
+    history = replayed(profile.participants, processes, lines, coverage=coverage, session_ms=session_ms)
     rebalances = with_follow_ups(history.rebalances, lines, profile.mode)
     return Timeline(
         group=group,
@@ -68,6 +68,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         participants=profile.participants,
         own=lines.own,
         ungrouped=lines.ungrouped,
+        nearby=lines.nearby,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
         membership=history.membership,
@@ -97,13 +98,13 @@ class Replayed(Struct, frozen=True):
 def replayed(
     participants: Participants,
     processes: Processes,
-    events: EventIndex,
-    ungrouped: EventIndex,
+    lines: TimedLines,
     *,
     coverage: Coverage,
     session_ms: int | None,
 ) -> Replayed:
-    """Replay a group's own `events`; `session_ms` is the session timeout, where it is known."""
+    """Replay a group's own lines; `session_ms` is the session timeout, where it is known."""
+    events = lines.own
     # In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
@@ -132,6 +133,15 @@ def replayed(
     slots = [s for s in classic.finished() if not epochs.absorbs(s)]
     bumps = epochs.finished()
     rebalances = all_rebalances(classic, slots, bumps, membership.rejoins)
-    revise(membership, processes, events, ungrouped, rebalances, coverage=coverage, session_ms=session_ms)
+    revise(
+        membership,
+        processes,
+        events,
+        lines.ungrouped,
+        lines.nearby,
+        rebalances,
+        coverage=coverage,
+        session_ms=session_ms,
+    )
     table = MembershipTable(participants, membership.transitions, events)
     return Replayed(table, rebalances, all_generations(participants, slots, bumps))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from heapq import merge
 from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
 from rebalance_forensics.events.dialects import (
     events_at_debug,
     logged_since,
@@ -24,7 +25,7 @@ from rebalance_forensics.events.dialects import (
 )
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp, PartitionsAssigned
-from rebalance_forensics.events.process import ConsumerClosed, VersionReported
+from rebalance_forensics.events.process import ClusterReported, ConsumerClosed, VersionReported
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
@@ -43,6 +44,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.releases import Release, latest_release, release_range
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 SINK_CLIENTS = "connector-consumer-"
@@ -125,6 +127,10 @@ _JAVA = CLIENTS[0]
 _JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
 
+# What Kafka's own client logs of its process under its own name (timeline/process_logs.py).
+_BY_JAVA = (NodeDisconnected, ClusterReported)
+
+
 def is_error_before_reset(event: Event) -> bool:
     """An error in the group loop of a client that drops its member id for it; a LeaveGroup after it is no departure."""
     if not isinstance(event, CoordinatorLost | JoinFailed | SyncFailed):
@@ -140,7 +146,9 @@ def library_of(timeline: Timeline, participant: Participant) -> Client | None:
 
 def _libraries(timeline: Timeline) -> dict[Participant | None, Client]:
     libraries: dict[Participant | None, Client] = {}
-    for event in timeline.own.by_clients:
+    parts = (part for parts in timeline.nearby.spoken(timeline.participants).values() for part in parts)
+    firsts = TimeIndex((event for part in parts for event in part.of_type(*_BY_JAVA)[:1]), time_of)
+    for event in merge(timeline.own.by_clients, firsts, key=time_of):
         if (client := client_of(event)) is not None:
             libraries.setdefault(timeline.participants.of_speaker(event), client)
     return libraries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, groupby, takewhile
+from itertools import chain, combinations, groupby, takewhile
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -19,11 +19,12 @@ from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
-from rebalance_forensics.timeline.group_attribution import names_in, streams_client_of
+from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -136,14 +137,15 @@ class UngroupedEvents:
         found = unnamed_groups(event for events_there in self._by_place.values() for event in events_there)
         return {group.name: group for group in found}
 
-    def near(self, group: str, own: Sequence[Event]) -> list[Event]:
+    def near(self, group: str, own: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:
         """Lines of clients that ran where this group's lines were written, or where its Streams clients run.
 
-        Lines of coordinators that name a known member of the group are among them.
+        Lines of coordinators that name a known member of the group are among them. Lines that show no more than the
+        process come as the logs of these places.
         """
         naming = self._naming_members_of(own)
         if not self._by_place:
-            return naming
+            return naming, ()
         clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
         clients |= self._clients_named_after.get(group, set())
         by_clients = [event for event in own if event.speaker.role != "broker"]
@@ -158,12 +160,24 @@ class UngroupedEvents:
             else ()
         )
         starts = (event for file in files for event in self._lone_processes.get(file, ()))
-        return [
+        lines = [
             *naming,
-            *(event for place in places for event in self._by_place.get(place, ())),
+            *(event for place in places for event in self._of_clients_at.get(place, ())),
             *(event for place in of_brokers for event in self._of_members_at.get(place, ())),
             *(event for event in starts if place_name(event) not in places | of_brokers),
         ]
+        return lines, self.process_logs.at(places)
+
+    @cached_property
+    def _of_clients_at(self) -> dict[str, list[Event]]:
+        """Place -> its lines without those of its process logs."""
+        kept = {place: [e for e in events if not is_of_a_process(e)] for place, events in self._by_place.items()}
+        return {place: events for place, events in kept.items() if events}
+
+    @cached_property
+    def process_logs(self) -> ProcessLogs:
+        """What processes log of themselves."""
+        return ProcessLogs(filter(is_of_a_process, chain.from_iterable(self._by_place.values())))
 
     @cached_property
     def _of_members_at(self) -> dict[str, list[Event]]:

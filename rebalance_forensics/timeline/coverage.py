@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -30,9 +31,10 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
-from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
+from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
@@ -207,6 +209,7 @@ def coverage_of(
     logs: LogsRead,
     clocks: Mapping[Place, FileClock],
     terms: Sequence[CoordinatorTerm] = (),
+    nearby: NearbyLines = NO_LINES,
 ) -> Coverage:
     """The coverage of a group by the logs of its `events`, each as far as it was read.
 
@@ -221,8 +224,12 @@ def coverage_of(
                 brokers[place_of(event)].append(event)
         elif (participant := participants.of_speaker(event)) is not None:
             by_participant[participant][place_of(event)].append(event)
+    for speaker, parts in nearby.spoken(participants).items():
+        if speaker is not None:
+            for part in parts:
+                by_participant[speaker][place_of(part[0])] += part.extent  # the lines between add nothing
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
-    picked = _picked(participants, events, logs)
+    picked = _picked(participants, list(merge(events, nearby.openings(participants), key=time_of)), logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
     # In a log that several processes share, each is covered only from its own first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)

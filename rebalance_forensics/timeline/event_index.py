@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.process import SettingsReported, VersionReported
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
@@ -96,6 +97,16 @@ class EventIndex(TimeIndex[Event]):
         """Setting -> the time and value of its last dump."""
         dumps = ((time_of(event), event.settings) for event in self.of_type(SettingsReported))
         return {name: (at, value) for at, settings in dumps for name, value in settings}
+
+    @cached_property
+    def extent(self) -> list[Event]:
+        """The first and the last line, and the first of each level."""
+        return [*self[:1], *self[-1:], *{event.level: event for event in reversed(self)}.values()]
+
+    @cached_property
+    def disconnected(self) -> dict[str | None, TimeIndex[NodeDisconnected]]:
+        """Cause -> the connections that were lost, or not made, for it."""
+        return self.of_type(NodeDisconnected).by(attrgetter("cause"))
 
     @cached_property
     def brokers(self) -> set[int]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
+from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
 from rebalance_forensics.events.partitions import (
     ListenerCalled,
@@ -18,7 +19,14 @@ from rebalance_forensics.events.partitions import (
     PartitionsLost,
     PartitionsRevoked,
 )
-from rebalance_forensics.events.process import SettingsReported, configured_group
+from rebalance_forensics.events.process import (
+    ClusterReported,
+    GrouplessClientReported,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+    configured_group,
+)
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
     GenerationReset,
@@ -33,6 +41,7 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.process_logs import ProcessLog
 
 OF_A_MEMBER = (
     JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
@@ -47,10 +56,32 @@ _CLIENT_MARK = "stream-client ["
 _Client = tuple[str, str | None]
 
 
-def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
-    """The events of `shared` that concern this group."""
-    if not shared:
-        return []
+_OF_A_PROCESS = frozenset({
+    NodeDisconnected, ClusterReported, GrouplessClientReported, StartTimeReported, VersionReported,
+})  # fmt: skip
+_WITH_KAFKAS_OWN_CLIENT = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
+
+
+def is_of_a_process(event: Event) -> bool:
+    """True for a line of Kafka's own client that shows its process and no member: a connection, a version."""
+    # A stream thread's client names its instance, and other libraries' lines may be a member's by their handle.
+    speaker = event.speaker
+    return (
+        type(event) in _OF_A_PROCESS
+        and event.group is None
+        and event.at is not None
+        and speaker.role in _WITH_KAFKAS_OWN_CLIENT
+        and speaker.instance_id is None
+        and streams_client_of(event) is None
+    )
+
+
+def concerning(
+    group: str, own: Sequence[Event], shared: Sequence[Event], logs: Sequence[ProcessLog] = ()
+) -> tuple[list[Event], tuple[ProcessLog, ...]]:
+    """The events of `shared` that concern this group, and the logs of its members' processes."""
+    if not shared and not logs:
+        return [], ()
     places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
     clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
@@ -58,12 +89,13 @@ def concerning(group: str, own: Sequence[Event], shared: Sequence[Event]) -> lis
     places |= {place_name(e) for e in by_clients if streams_client_of(e) in clients or place_name(e) in clients}
     foreign = _of_other_groups(group, own, shared)
     gathered = {e.speaker.file for e in own if e.speaker.role in ("broker", "connect")}
-    return [
+    found = [
         e
         for e in shared
         if e.speaker.file not in foreign
         and (_concerns(e, group, places, clients) or (_is_banner(e, group) and e.speaker.file in gathered))
     ]
+    return found, tuple([log for log in logs if log.place_name in places and log.place[0] not in foreign])
 
 
 def _is_banner(event: Event, group: str) -> bool:

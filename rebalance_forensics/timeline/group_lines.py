@@ -7,9 +7,9 @@ wrote each; `attributed` picks, once the speakers are identified, the lines with
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -36,12 +36,14 @@ from rebalance_forensics.events.rebalances import (
 )
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
-from rebalance_forensics.timeline.event_index import distinct
+from rebalance_forensics.timeline.event_index import distinct, time_of
 from rebalance_forensics.timeline.group_attribution import adopted, concerning, group_in
-from rebalance_forensics.timeline.identity.copied_logs import without_copies
+from rebalance_forensics.timeline.identity.copied_logs import enough_in_common, lines_in_common, without_copies
 from rebalance_forensics.timeline.identity.log_writers import with_process_places, with_roles
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id, place_name
+from rebalance_forensics.timeline.process_logs import ProcessLog
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_MS, TICK_MS
 
 # Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors.
@@ -60,11 +62,16 @@ RESET_WHILE_JOINING = "the generation was reset before the join was complete"
 
 
 class GroupLines(Struct, frozen=True):
-    """`own` name the group; `nearby` name none, but a member of it or were written where its members run."""
+    """`own` name the group; `nearby` name none, but a member of it or were written where its members run.
+
+    `logs` are what processes log of themselves at those places. Where the order of all lines matters they are among
+    `nearby` instead.
+    """
 
     group: str
     own: tuple[Event, ...]
     nearby: tuple[Event, ...]
+    logs: tuple[ProcessLog, ...] = ()
 
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
@@ -75,20 +82,29 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
     unknown = [event for event in lines if event.speaker.role == "unknown"]
     own_lines = with_roles(lines, ungrouped.in_logs_of(unknown))
     taken = {event.origin for event in tied}
-    near = [event for event in ungrouped.near(group, lines) if event.origin not in taken]
+    near, logs = ungrouped.near(group, lines)
+    # A line without a time takes that of the line before it, and of what is this group's nothing may stay behind.
+    if logs and (any(e.at is None for e in chain(lines, near)) or any(taken & log.origins for log in logs)):
+        near, logs = [*near, *_all(logs)], ()
+    near = [event for event in near if event.origin not in taken]
     sessions = with_sessions(group, own_lines, near)
     if sessions:
         own_lines = distinct([*own_lines, *sessions])
         taken = {event.origin for event in sessions}
         near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
-    nearby = with_roles(_with_answers(near), lines)
-    return GroupLines(group, tuple(own_lines), tuple(nearby))
+    has_unknown = any(event.speaker.role == "unknown" for event in near)
+    nearby = with_roles(_with_answers(near), [*lines, *_all(logs)] if has_unknown else lines)
+    return GroupLines(group, tuple(own_lines), tuple(nearby), logs)
 
 
-def attributed(lines: GroupLines) -> tuple[Event, ...]:
-    """The group's own lines and the nearby ones that belong to it; their speakers are identified."""
-    concern = distinct(concerning(lines.group, lines.own, lines.nearby))
-    return (*lines.own, *adopted(lines.group, lines.own, concern))
+def _all(logs: Iterable[ProcessLog]) -> Iterator[Event]:
+    return chain.from_iterable(log.lines for log in logs)
+
+
+def attributed(lines: GroupLines) -> tuple[tuple[Event, ...], tuple[ProcessLog, ...]]:
+    """The group's own lines and the nearby ones that belong to it, and its processes' logs; speakers are identified."""
+    concern, logs = concerning(lines.group, lines.own, lines.nearby, lines.logs)
+    return (*lines.own, *adopted(lines.group, lines.own, distinct(concern))), logs
 
 
 def _without_mentions(own: list[Event]) -> list[Event]:
@@ -125,13 +141,32 @@ def _answered(lost: CoordinatorLost) -> Event:
 # coordinator issued when only this client had asked to join.
 def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     """The lines, each with the process and the client that wrote it."""
-    own_lines, nearby = with_process_places(*without_copies(lines.own, lines.nearby))
+    lines = _with_lines_of_copies(lines, ungrouped)
+    known, near = without_copies(lines.own, lines.nearby)
+    own_lines, nearby, logs = with_process_places(known, near, lines.logs)
     own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
     if any(_lacks_client_id(event) for event in own):
         # When an id was given and when a client asked for it stand in different logs. This is a first look at the
         # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
         own, other = _with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
-    return GroupLines(lines.group, tuple(own), tuple(other))
+    return GroupLines(lines.group, tuple(own), tuple(other), logs)
+
+
+def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
+    """The lines; where two logs may be copies, with those of the process logs: all of them count in that."""
+    if len(lines.logs) < 2:
+        return lines
+    common = Counter(ungrouped.process_logs.in_common(lines.logs))
+    common.update(lines_in_common((*lines.own, *lines.nearby)))
+    if not common:
+        return lines
+    by_log = grouped(chain(lines.own, lines.nearby), place_of)
+    times = {place: [sorted(map(time_of, of_log))] for place, of_log in by_log.items()}
+    for log in lines.logs:
+        times.setdefault(log.place, []).append(log.times)
+    if not any(enough_in_common(shared, [times[place] for place in pair]) for pair, shared in common.items()):
+        return lines
+    return GroupLines(lines.group, lines.own, (*lines.nearby, *_all(lines.logs)))
 
 
 def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:

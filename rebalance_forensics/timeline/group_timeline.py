@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from typing import cast as as_type
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import NodeDisconnected
 from rebalance_forensics.events.membership import AccessDenied
 from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
-from rebalance_forensics.timeline.event_index import EventIndex, merged, time_of
+from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Request, Start, StaticReturn, Stop
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.membership.table import MembershipTable
@@ -26,7 +27,8 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
-from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, TimeIndex
+from rebalance_forensics.timeline.process_logs import NearbyLines
+from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, TimeIndex, joined
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
@@ -50,6 +52,8 @@ class Timeline:
     """The lines that name the group, and those written where its members run."""
     ungrouped: EventIndex
     """Brokers' lines that name neither group nor member."""
+    nearby: NearbyLines
+    """The lines of its members' processes about their connections and starts, shared by the groups of a process."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
     membership: MembershipTable
@@ -140,8 +144,16 @@ class Timeline:
     def _of_types(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
         if not self.shows_any(kinds):
             return NOTHING
-        own, ungrouped = self.own.of_type(*kinds), self.ungrouped.of_type(*kinds)
-        return TimeIndex(merged(own, ungrouped), time_of) if own and ungrouped else own or ungrouped
+        return joined((self._by_clients(kinds), self.ungrouped.of_type(*kinds)), by_time_then_origin)
+
+    def _by_clients(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
+        """The lines of these types without those of brokers that name no group."""
+        return joined((self.own.of_type(*kinds), self.nearby.of_type(*kinds)), time_of)
+
+    def disconnected(self, *causes: str) -> TimeIndex[NodeDisconnected]:
+        """The connections that clients lost, or could not make, for one of these causes."""
+        own = [lines for cause in causes if (lines := self.own.disconnected.get(cause))]
+        return joined((*own, *self.nearby.with_cause(*causes)), time_of)
 
     @property
     def versions(self) -> TimeIndex[VersionReported]:
@@ -153,7 +165,13 @@ class Timeline:
         by_participant = self._from_participants.get(kinds)
         if by_participant is None:
             by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
-        return by_participant.get(participant, NOTHING)
+        own: TimeIndex[E] = by_participant.get(participant, NOTHING)
+        shared = self.nearby.spoken(self.participants).get(participant, ()) if self.nearby else ()
+        if not shared:
+            return own
+        if Event in kinds:
+            return joined((own, *as_type("Sequence[TimeIndex[E]]", shared)), time_of)
+        return joined((own, *(lines.of_type(*kinds) for lines in shared)), time_of)
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
         """True where it has an event or fact of one of these types."""
@@ -163,7 +181,8 @@ class Timeline:
         facts: tuple[TimeIndex[Any], ...] = (
             self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
         )  # fmt: skip
-        return frozenset((*self.own.kinds, *self.ungrouped.kinds, *(type(index[0]) for index in facts if index)))
+        logged = *self.own.kinds, *self.ungrouped.kinds, *self.nearby.kinds
+        return frozenset((*logged, *(type(index[0]) for index in facts if index)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
         """Departures, then arrivals, then stops in a span: of all members or of one."""
@@ -178,7 +197,9 @@ class Timeline:
 
 
 def _versions(timeline: Timeline) -> TimeIndex[VersionReported]:
-    return TimeIndex(merged(timeline.own.versions, timeline.ungrouped.versions), time_of, ordered=True)
+    return joined(
+        (timeline.own.versions, *(log.versions for log in timeline.nearby.logs), timeline.ungrouped.versions), time_of
+    )
 
 
 def _begin(timeline: Timeline) -> int:
@@ -186,7 +207,7 @@ def _begin(timeline: Timeline) -> int:
 
 
 def _end(timeline: Timeline) -> int:
-    return max((time_of(lines[-1]) for lines in (timeline.own, timeline.ungrouped) if lines), default=0)
+    return max((timeline.nearby.last, *(time_of(lines[-1]) for lines in (timeline.own, timeline.ungrouped) if lines)))
 
 
 def _has_times(timeline: Timeline) -> bool:

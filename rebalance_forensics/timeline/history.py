@@ -62,7 +62,7 @@ from rebalance_forensics.events.streams import (
     ThreadAdded,
     ThreadFailed,
 )
-from rebalance_forensics.timeline.event_index import by_time_then_origin, merged
+from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -82,7 +82,7 @@ from rebalance_forensics.timeline.model import (
 )
 from rebalance_forensics.timeline.ownership.ledger import Owner
 from rebalance_forensics.timeline.ownership.owners import ownership_of
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, joined
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -122,7 +122,8 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
 
 
 def _identity(timeline: Timeline, participant: Participant) -> Identity:
-    times = [e.at for e in timeline.events_from(participant, Event) if e.at is not None]
+    lines = timeline.events_from(participant, Event)
+    times = [e.at for e in (lines.first(1), lines.last(timeline.last)) if e is not None and e.at is not None]
     times += [departure.at for departure in timeline.departures.of(participant)]
     times += [arrival.at for arrival in timeline.arrivals.of(participant)]
     times += [stop.at for stop in timeline.stops.of(participant)]
@@ -167,7 +168,7 @@ LEAST_BROKER_EVENTS = 100
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """A lane for each member, followed by those of its threads, then one for each coordinator."""
     marks: Marks = defaultdict(list)
-    for event in merged(timeline.own, _broker_events(timeline)):
+    for event in merged(joined((timeline.own, *timeline.nearby.logs), time_of), _broker_events(timeline)):
         mark = mark_of(event)
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
@@ -207,7 +208,7 @@ def _broker_events(timeline: Timeline) -> list[Event]:
         for broker in timeline.ungrouped.brokers
         if f"broker-{broker}" in names
     ]
-    most = len(timeline.own) + LEAST_BROKER_EVENTS
+    most = len(timeline.own) + len(timeline.nearby) + LEAST_BROKER_EVENTS
     if sum(map(len, by_broker)) <= most:
         return sorted(chain.from_iterable(by_broker), key=by_time_then_origin)
     found: dict[int, Event] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import merge
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from rebalance_forensics.timeline.identity.participants import (
     own_member_id,
     place_name,
 )
+from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, SESSION_MS, SUCCESSION_MS
 
@@ -59,12 +61,28 @@ class Processes(Struct, frozen=True):
     stops: tuple[Stop, ...]
 
 
-def processes_of(participants: Participants, lines: EventIndex) -> Processes:
+def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> Processes:
     """The starts and stops of the participants, numbered as facts."""
     if not lines.by_clients:
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
-    return Processes(numbered("start", starts_of(participants, lines)), numbered("stop", stops))
+    starts = starts_of(participants, _with_starts_nearby(participants, lines, nearby))
+    return Processes(numbered("start", starts), numbered("stop", stops))
+
+
+def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> EventIndex:
+    """The lines, with those of its process that may show how a participant started."""
+    if not nearby:
+        return lines
+    banners = nearby.of_type(GrouplessClientReported, VersionReported, StartTimeReported)
+    subscribed = lines.of_type(Subscribed)
+    if {participants.of_speaker(event) for event in subscribed}.issuperset(participants.everybody):
+        # Where all subscribe, a version counts if a subscription follows it (`_without_client_versions`), and whose
+        # version it is shows within a round trip.
+        spans = ((time_of(e) - SESSION_MS - ROUND_TRIP_MS, time_of(e) + ROUND_TRIP_MS) for e in subscribed)
+        found = {id(line): line for begin, end in spans for line in banners.between(begin, end)}
+        banners = TimeIndex(found.values(), time_of)
+    return EventIndex(merge(lines, banners, key=time_of))
 
 
 def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
@@ -404,7 +422,7 @@ def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Parti
 
 
 def final_deaths(
-    participants: Participants, events: EventIndex, coverage: Coverage
+    participants: Participants, events: EventIndex, nearby: NearbyLines, coverage: Coverage
 ) -> Iterator[tuple[Participant, ProcessDied]]:
     """The deaths after which neither the participant nor any other process writes to the same log."""
     # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
@@ -414,7 +432,8 @@ def final_deaths(
             continue
         if isinstance(event, ProcessDied) and event.at is not None:
             for participant in ended_with(participants, event):
-                if participant not in heard:
+                after = (part.first(event.at + 1) for part in nearby.spoken(participants).get(participant, ()))
+                if participant not in heard and not any(after):
                     heard.add(participant)
                     yield participant, event
         elif event.speaker.role != "broker" and (speaker := participants.of_speaker(event)) is not None:

@@ -23,12 +23,14 @@ from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
-from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.namesakes import foreign_members, members_by_client_id
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDrafts
 from rebalance_forensics.timeline.identity.participants import Participants, own_member_id, place_name
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
+from rebalance_forensics.timeline.process_logs import NearbyLines
+from rebalance_forensics.timeline.time_index import joined
 
 
 class GroupProfile(Struct, frozen=True):
@@ -51,7 +53,7 @@ def profile_of(lines: TimedLines) -> GroupProfile:
     kind = kind_of(grouped, lines.own.of_type(SettingsReported))
     protocols = protocols_of(grouped, kind)
     mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
-    return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own))
+    return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own, lines.nearby))
 
 
 def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
@@ -59,10 +61,12 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
     return protocols[-1].protocol if protocols else "unknown"
 
 
-def build_participants(kind: str, lines: EventIndex) -> Participants:
+def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Participants:
     """The participants that a group's own lines show; clients' logs are read first."""
     participants = ParticipantDrafts(kind)
-    for event in lines.by_clients:
+    # A consumer is known by lines that name its group, a worker or an instance by all that its process logs.
+    speaking = lines.by_clients if kind == "consumer" else joined((lines.by_clients, *nearby.first_lines), time_of)
+    for event in speaking:
         participants.add_speaker(event)
     if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
         several = _logs_of_several_members(lines.by_clients)

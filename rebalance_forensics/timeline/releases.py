@@ -77,6 +77,7 @@ def releases_of(timeline: Timeline) -> Releases:
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
     versions = timeline.versions
     clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
+    clients |= {log[0].speaker.file for log in timeline.nearby.logs}
     for event in versions:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
         if spread is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from heapq import merge
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar, overload
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -145,3 +146,100 @@ class IntervalIndex(TimeIndex[T]):
                 begins.append(begin)
                 places.append(place)
         return [(1 << 4 * length + 4, *begins_and_places) for length, begins_and_places in found.items()]
+
+
+class JoinedIndex(TimeIndex[T]):
+    """Several lists as one; a span is asked of each, and all are merged only where somebody goes through them."""
+
+    # Two groups that share a process share its lines: a list of both kinds for each group would be as long as the
+    # process's log once for each group.
+    def __init__(self, parts: Sequence[TimeIndex[T]], key: Callable[[T], Any]) -> None:
+        """Each part keeps its order; `key` orders items of different parts, of equal ones the earlier part's first."""
+        super().__init__((), key, ordered=True)
+        self._parts = parts
+        self._key = key
+
+    @cached_property
+    def _everything(self) -> TimeIndex[T]:
+        return TimeIndex(merge(*self._parts, key=self._key), self._parts[0]._at, ordered=True)  # noqa: SLF001 - its own
+
+    def __iter__(self) -> Iterator[T]:
+        """All items, oldest first."""
+        return iter(self._everything)
+
+    def __reversed__(self) -> Iterator[T]:
+        """All items, the last first."""
+        return reversed(self._everything)
+
+    def __len__(self) -> int:
+        """The number of all items."""
+        return sum(map(len, self._parts))
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> T | list[T]:
+        """The item at an index, or those of a slice."""
+        if place == 0:
+            return min((part[0] for part in self._parts), key=self._key)
+        if place == -1:
+            return max((part[-1] for part in reversed(self._parts)), key=self._key)
+        return self._everything[place]
+
+    def __contains__(self, thing: object) -> bool:
+        """True where one of the parts has it."""
+        return any(thing in part for part in self._parts)
+
+    @property
+    def times(self) -> list[int]:
+        """The time of each item."""
+        return self._everything.times
+
+    def between(self, begin: int, end: int) -> list[T]:
+        """The items from `begin` to `end`, both included."""
+        return self._merged([part.between(begin, end) for part in self._parts])
+
+    def since(self, begin: int) -> list[T]:
+        """The items at `begin` and later."""
+        return self._merged([part.since(begin) for part in self._parts])
+
+    def onwards(self, begin: int) -> Iterator[T]:
+        """An iterator over the items at `begin` and later, for callers that stop early."""
+        return merge(*(part.onwards(begin) for part in self._parts), key=self._key)
+
+    def last(self, end: int) -> T | None:
+        """The last item at `end` or before."""
+        found = [thing for part in reversed(self._parts) if (thing := part.last(end)) is not None]
+        return max(found, key=self._key, default=None)
+
+    def first(self, begin: int) -> T | None:
+        """The first item at `begin` or later."""
+        found = [thing for part in self._parts if (thing := part.first(begin)) is not None]
+        return min(found, key=self._key, default=None)
+
+    def any_between(self, begin: int, end: int) -> bool:
+        """True where there is an item from `begin` to `end`."""
+        return any(part.any_between(begin, end) for part in self._parts)
+
+    def nearest(self, at: int, within: int) -> Iterator[T]:
+        """The items at most `within` ms away, nearest first; of two as near the earlier comes first."""
+        return self._everything.nearest(at, within)
+
+    def of(self, participant: object) -> TimeIndex[T]:
+        """The items of one participant."""
+        return self._everything.of(participant)
+
+    def by(self, key: Callable[[T], K]) -> dict[K, TimeIndex[T]]:
+        """The items by key."""
+        return self._everything.by(key)
+
+    def _merged(self, some: Sequence[list[T]]) -> list[T]:
+        found = [things for things in some if things]
+        return found[0] if len(found) == 1 else list(merge(*found, key=self._key))
+
+
+def joined(parts: Iterable[TimeIndex[T]], key: Callable[[T], Any]) -> TimeIndex[T]:
+    """The parts as one list."""
+    some = [part for part in parts if part]
+    return NOTHING if not some else some[0] if len(some) == 1 else JoinedIndex(some, key)

@@ -49,4 +49,4 @@ def test_a_group_goes_through_no_connection_of_a_brokers_own_clients() -> None:
     ungrouped = UngroupedEvents(e for e in events if e.group is None)
     own = [e for e in events if e.group is not None]
     assert len([e for e in events if isinstance(e, NodeDisconnected)]) == 3
-    assert ungrouped.near("payments", own) == []
+    assert ungrouped.near("payments", own) == ([], ())

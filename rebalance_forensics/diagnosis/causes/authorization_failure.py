@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
 
 from msgspec import Struct
 
@@ -87,17 +88,16 @@ CAUSE = Cause(
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Lines of failed authentication by client."""
     found: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(NodeDisconnected, ExceptionLogged):
+    thrown = (e for e in timeline.of(ExceptionLogged) if _is_failed_login(e))
+    for event in merge(timeline.disconnected("authentication failed"), thrown, key=time_of):
         participant = timeline.participants.of_speaker(event)
-        if participant is not None and _is_failed_login(event):
+        if participant is not None:
             found[participant].append(event)
     return dict(found)
 
 
-def _is_failed_login(event: Event) -> bool:
-    if isinstance(event, NodeDisconnected):
-        return event.cause == "authentication failed"
-    return isinstance(event, ExceptionLogged) and (event.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS
+def _is_failed_login(event: ExceptionLogged) -> bool:
+    return (event.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS
 
 
 def logged_answer(events: Sequence[Event]) -> str | None:

@@ -82,7 +82,7 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
 
 def clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
     """The cluster of each log: its client is connected to it ("Cluster ID: …"), or its broker names such a client."""
-    reports = timeline.of(ClusterReported)
+    reports = timeline.own.of_type(ClusterReported)
     found = {event.origin.path: event.cluster_id for event in reports if event.group == timeline.group}
     if len({*found.values()}) <= 1:
         return found

@@ -87,7 +87,9 @@ class Witness:
         if brokers:
             return self._last_of_brokers >= until
         place = place_name(event)
-        return max(self.timeline.own.until.get(place, 0), self.timeline.ungrouped.until.get(place, 0)) >= until
+        timeline = self.timeline
+        ends = timeline.own.until.get(place, 0), timeline.ungrouped.until.get(place, 0), timeline.nearby.until(place)
+        return max(ends) >= until
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""

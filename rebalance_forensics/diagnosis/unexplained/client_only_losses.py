@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from heapq import merge
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind, WorkerStopped
@@ -172,19 +173,25 @@ def left_without_coordinator(timeline: Timeline) -> Losses:
     """Members that lost their coordinator and failed to reach any broker until their logs end."""
     # Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
     troubled: Losses = {}
+    recovered: dict[tuple[Participant | None, str], int] = {}
     for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
         speaker = _speaker(timeline, event)
         if isinstance(event, _RECOVERED):
             troubled.pop(speaker, None)
+            recovered[speaker] = time_of(event)
         elif event.speaker.role != "broker" and event.at is not None and _is_trouble(event):
             troubled.setdefault(speaker, []).append(event)
-    detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED}
+    lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, CoordinatorLost) for e in lines)}
+    for speaker, lines in lost.items():
+        # What other clients of its process lost since counts as well.
+        nearby = timeline.nearby.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
+        since = (part.of_type(NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
+        lines[:] = merge(lines, *since, key=time_of)
+    detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED} if lost else set()
     return {
         speaker: lines
-        for speaker, lines in troubled.items()
-        if speaker in detailed
-        and any(isinstance(e, CoordinatorLost) for e in lines)
-        and time_of(lines[-1]) - time_of(lines[0]) > HEARTBEAT_MS
+        for speaker, lines in lost.items()
+        if speaker in detailed and time_of(lines[-1]) - time_of(lines[0]) > HEARTBEAT_MS
     }
 
 
@@ -199,8 +206,8 @@ def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]
 
 def failed_connections(timeline: Timeline) -> Losses:
     """Connections to a coordinator that could not be established at all (NetworkClient)."""
-    events = timeline.own.of_type(NodeDisconnected)
-    return _by_speaker(timeline, [e for e in events if e.cause == "could not be established" and e.node is not None])
+    failed = timeline.disconnected("could not be established")
+    return _by_speaker(timeline, [event for event in failed if event.node is not None])
 
 
 def brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -149,15 +150,17 @@ class _Files:
         return max((at - arrived for at, arrived in left if arrived is not None), default=None)
 
 
-def read_clocks(events: Sequence[Event]) -> dict[Place, FileClock]:
-    """The clock of every file that `events` were read from."""
+def read_clocks(
+    events: Sequence[Event], clients: Mapping[Place, frozenset[str]] = MappingProxyType({})
+) -> dict[Place, FileClock]:
+    """The clock of every file that `events` were read from; `clients` are further client ids in a file."""
     by_place = grouped(events, place_of)
     zones = {place: _own_zone(spoken) for place, spoken in by_place.items()}
     files = _Files(by_place, zones, {place: step_of(e.at for e in spoken) for place, spoken in by_place.items()})
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
     speaking = set(brokers)
     adjusted = {place for place in by_place if place not in speaking}
-    logs = _logs([place for place in by_place if place in adjusted], by_place, zones)
+    logs = _logs([place for place in by_place if place in adjusted], by_place, zones, clients)
     reference = _coordinator_reference(files, brokers, logs)
     reference_step = max((files.steps[place] for place in brokers), default=1)
     if reference.is_empty and logs:
@@ -229,7 +232,10 @@ class _Log:
 
 
 def _logs(
-    places: Sequence[Place], by_place: Mapping[Place, Sequence[Event]], zones: Mapping[Place, _OwnZone]
+    places: Sequence[Place],
+    by_place: Mapping[Place, Sequence[Event]],
+    zones: Mapping[Place, _OwnZone],
+    others: Mapping[Place, frozenset[str]],
 ) -> list[_Log]:
     """The files grouped into rolled logs, which have one clock."""
     # Files that were written at the same time are of different processes, though they may lie in one directory.
@@ -238,6 +244,7 @@ def _logs(
     for place in sorted(places, key=lambda p: (spans[p], p[0])):
         begin, until = spans[place]
         clients = {e.speaker.client_id for e in by_place[place] if e.speaker.client_id is not None}
+        clients |= others.get(place, frozenset()) if len(places) > 1 else frozenset()
         home = homes[place[0].rpartition("/")[0], place[1], zones[place].minutes]
         log = next((log for log in home if log.goes_on(begin, clients)), None)
         if log is None:

@@ -24,6 +24,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import (
 from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines, ProcessLog
 
 E = TypeVar("E", bound=Event)
 Times = dict[int, int]
@@ -31,25 +32,45 @@ Times = dict[int, int]
 
 
 class TimedLines(Struct, frozen=True):
-    """`own` names the group or was written where its members run; `ungrouped` is what brokers log of no group."""
+    """`own` names the group or was written where its members run; `ungrouped` is what brokers log of no group.
+
+    `nearby` is what the processes log of themselves in which its members run.
+    """
 
     own: EventIndex
     ungrouped: EventIndex
     clocks: Mapping[Place, FileClock]
+    nearby: NearbyLines
 
     def of_the_group(self) -> tuple[Event, ...]:
         """The lines that name the group."""
         return tuple([event for event in self.own if event.group is not None])
 
 
-def timed(lines: Sequence[Event], ungrouped: UngroupedEvents) -> TimedLines:
+def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: UngroupedEvents) -> TimedLines:
     """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
-    clocks = read_clocks([*lines, *ungrouped.witnesses])
+    outlines = [event for log in logs for event in (*log.outline, *_versions_before(lines, log))]
+    clocks = read_clocks([*lines, *outlines, *ungrouped.witnesses], {log.place: log.clients for log in logs})
+    if logs and _has_whole_seconds(lines, clocks):  # the order within a second is that of all lines in the file
+        lines, logs = [*lines, *(event for log in logs for event in log.lines)], ()
     filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
         return _by_order(filled, ungrouped, clocks)
     own = _within_their_seconds(on_one_clock(filled, clocks), clocks)
-    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks)
+    nearby = NearbyLines([log.on_clock(clocks[log.place]) for log in logs]) if logs else NO_LINES
+    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks, nearby)
+
+
+def _versions_before(lines: Sequence[Event], log: ProcessLog) -> list[Event]:
+    """The last version in a log before each line of a static member: it shows whether the member restarted."""
+    static = (e for e in lines if e.speaker.instance_id is not None and e.at is not None and place_of(e) == log.place)
+    found = (log.versions.last(e.at) for e in static if e.at is not None)
+    return list({id(e): e for e in found if e is not None}.values())
+
+
+def _has_whole_seconds(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> bool:
+    """True where lines are put in a likely order within their second: only a coordinator's log shows that."""
+    return any(c.step_ms > 1 for c in clocks.values()) and any(e.speaker.role == "broker" for e in events)
 
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
@@ -63,14 +84,13 @@ def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[P
         EventIndex([event for event in ordered if event.origin in own]),
         EventIndex([event for event in ordered if event.origin not in own]),
         clocks,
+        NO_LINES,
     )
 
 
 def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
     """Lines that print whole seconds, each at its likeliest time within its second."""
-    # Only a coordinator's log shows the order of steps within a second; without one, and for lines with milliseconds,
-    # nothing changes.
-    if all(clock.step_ms == 1 for clock in clocks.values()) or not any(e.speaker.role == "broker" for e in events):
+    if not _has_whole_seconds(events, clocks):
         return list(events)
     coarse = _by_second(events, clocks)
     found: Times = {}

@@ -7,6 +7,7 @@ their logs and is a copy of none.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -42,6 +43,18 @@ def without_copies(*events: Sequence[Event]) -> list[list[Event]]:
     return [[_at_host(event, hosts) for event in of_list if id(event) not in dropped] for of_list in events]
 
 
+def lines_in_common(events: Iterable[Event]) -> dict[frozenset[Place], int]:
+    """The pairs of files with lines in common, with the number of those."""
+    return {pair: len(lines) for pair, lines in _in_common(_files(events)).items()}
+
+
+def enough_in_common(common: int, both: Sequence[Sequence[Sequence[int]]]) -> bool:
+    """True where so many common lines can make copies of two logs, by sorted lists of the times of each one's lines."""
+    begin, end = max(min(t[0] for t in log if t) for log in both), min(max(t[-1] for t in log if t) for log in both)
+    shorter = min(sum(bisect_right(t, end) - bisect_left(t, begin) for t in log) for log in both)
+    return common * 10 >= shorter * _MOST_IN_TENTHS
+
+
 def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
     """The lines of each file; repeated ones are numbered."""
     found: dict[Place, dict[_Line, Event]] = defaultdict(dict)
@@ -60,6 +73,11 @@ def _line(event: Event) -> _Line:
 
 
 def _pairs_of_one_log(files: Mapping[Place, Mapping[_Line, Event]]) -> set[frozenset[Place]]:
+    shared = _in_common(files)
+    return {pair for pair, lines in shared.items() if _is_one_log([files[place] for place in pair], lines)}
+
+
+def _in_common(files: Mapping[Place, Mapping[_Line, Event]]) -> Mapping[frozenset[Place], Sequence[_Line]]:
     places: dict[_Line, list[Place]] = defaultdict(list)
     for place, lines in files.items():
         for line in lines:
@@ -69,13 +87,11 @@ def _pairs_of_one_log(files: Mapping[Place, Mapping[_Line, Event]]) -> set[froze
         if len(found) > 1:
             for pair in combinations(found, 2):
                 shared[frozenset(pair)].append(line)
-    return {pair for pair, lines in shared.items() if _is_one_log([files[place] for place in pair], lines)}
+    return shared
 
 
 def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) -> bool:
-    begin, end = max(map(_first, both)), min(map(_last, both))
-    shorter = min(sum(begin <= (e.at or 0) <= end for e in lines.values()) for lines in both)
-    if len(shared) * 10 < shorter * _MOST_IN_TENTHS:
+    if not enough_in_common(len(shared), [[sorted(e.at or 0 for e in lines.values())] for lines in both]):
         return False
     common = [both[0][line] for line in shared]
     times = {e.at for e in common if e.at is not None and e.at % SECOND_MS and _is_named(e)}

@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
 from rebalance_forensics.timeline.identity.names import erlang_process
 from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 # The ending of a log's name, with the dates and numbers of a rotation.
@@ -68,18 +69,21 @@ class _Log:
 # A line without a name belongs to the process at its place. On a machine with three Streams instances that is a file,
 # on one whose process writes two files it is the host. Files that were written at the same time and have no member id
 # in common are of different processes.
-def with_process_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[list[Event], list[Event]]:
-    """A group's lines and those near them, with a place for each process of a host that runs several."""
+def with_process_places(
+    own: Sequence[Event], nearby: Sequence[Event], logs: Sequence[ProcessLog] = ()
+) -> tuple[list[Event], list[Event], tuple[ProcessLog, ...]]:
+    """A group's lines, those near them and the logs there; each process of a host that runs several has its place."""
     own, nearby = with_instance_places(own, nearby)
     own = with_member_places(own)
     places = _places(own)
     if not places:
-        return list(own), list(nearby)
+        return list(own), list(nearby), tuple(logs)
     by_stem = {(host, log_stem(file)): place for (host, file), place in places.items()}
-    for speaker in (event.speaker for event in nearby):
-        if (place := by_stem.get((speaker.host, log_stem(speaker.file)))) is not None:
-            places.setdefault((speaker.host, speaker.file), place)
-    return [_placed(event, places) for event in own], [_placed(event, places) for event in nearby]
+    for file, host in (*map(place_of, nearby), *(log.place for log in logs)):
+        if (place := by_stem.get((host, log_stem(file)))) is not None:
+            places.setdefault((host, file), place)
+    named = tuple([log.of_process(places.get((log.place[1], log.place[0]))) for log in logs])
+    return [_placed(event, places) for event in own], [_placed(event, places) for event in nearby], named
 
 
 def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:

@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance, Start, StaticReturn, Stop, amend
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.membership.replay import MembershipReplay
+from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.processes import Processes, closed_at_last, final_deaths
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS, TICK_MS
@@ -27,6 +28,7 @@ def revise(
     processes: Processes,
     events: EventIndex,
     ungrouped: EventIndex,
+    nearby: NearbyLines,
     rebalances: Sequence[Rebalance],
     *,
     coverage: Coverage,
@@ -38,7 +40,7 @@ def revise(
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
     for stop in closed_at_last(participants, processes.stops, events) if streams else ():
         membership.end(stop.participant, stop.at, "closed", stop.events)
-    for participant, death in final_deaths(participants, events, coverage):
+    for participant, death in final_deaths(participants, events, nearby, coverage):
         membership.end(participant, time_of(death), "died", (death,))
     departures = [t for t in membership.transitions if isinstance(t, Departure)]
     _reclassify_unsubscribes(departures, processes.stops)

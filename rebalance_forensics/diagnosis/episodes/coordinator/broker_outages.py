@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
-from rebalance_forensics.timeline.time_index import NOTHING
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
 # What a client says of a connection that it could not make.
@@ -155,19 +155,18 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     return tuple(sorted(found, key=lambda each: (each.started_at, each.broker, each.member)))
 
 
-def _failed_connections(timeline: Timeline) -> dict[int, list[NodeDisconnected]]:
-    found: dict[int, list[NodeDisconnected]] = defaultdict(list)
-    for event in timeline.own.of_type(NodeDisconnected):
-        if event.cause in NOT_CONNECTED and event.at is not None and (broker := broker_of(event)) is not None:
-            found[broker].append(event)
-    return found
+def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[NodeDisconnected]]:
+    """Broker -> the connections to it that clients could not make."""
+    timed = (event for event in timeline.disconnected(*NOT_CONNECTED) if event.at is not None)
+    found = TimeIndex(timed, time_of, ordered=True).by(broker_of)
+    return {broker: events for broker, events in found.items() if broker is not None}
 
 
 def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[NodeDisconnected]) -> list[Participant]:
     """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
     failed = timeline.cached(_failed_connections)
     begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
-    others = (e for other, events in failed.items() if other != broker for e in events if begin <= time_of(e) <= end)
+    others = (e for other, events in failed.items() if other != broker for e in events.between(begin, end))
     cut_off = {timeline.participants.of_speaker(event) for event in others}
     missing = dict.fromkeys(timeline.participants.of_speaker(event) for event in run)
     return [member for member in missing if member is not None and member not in cut_off]

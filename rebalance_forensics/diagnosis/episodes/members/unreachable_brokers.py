@@ -18,7 +18,6 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS
 
@@ -47,10 +46,11 @@ def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreach
 def _unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
     limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
-    failed = timeline.cached(_failed_by_process).get(departure.participant) if limit else None
+    failed = timeline.of(NodeDisconnected).between(polled - limit, departure.at) if limit else ()
     by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
-    for event in failed.between(polled - limit, departure.at) if failed is not None else ():
-        if (broker := broker_of(event)) is not None:
+    for event in failed:
+        broker = broker_of(event)
+        if broker is not None and departure.participant in _of_its_process(timeline, event):
             by_broker[broker].append(event)
     return [
         UnreachableBroker(broker, tuple(run))
@@ -58,15 +58,6 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
         for run in runs(events, time_of, PROCESS_START_MS)
         if _kept_from_polling(run, polled, limit)
     ]
-
-
-def _failed_by_process(timeline: Timeline) -> dict[Participant, TimeIndex[NodeDisconnected]]:
-    """The connection failures of every client of a member's process: consumers, producers, admin clients."""
-    found: dict[Participant, list[NodeDisconnected]] = defaultdict(list)
-    for event in timeline.of(NodeDisconnected):
-        for participant in _of_its_process(timeline, event):
-            found[participant].append(event)
-    return {participant: TimeIndex(events, time_of, ordered=True) for participant, events in found.items()}
 
 
 def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:

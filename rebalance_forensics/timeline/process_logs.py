@@ -1,0 +1,260 @@
+"""The lines in which a process shows that it runs and whom it is connected to, once for all groups that it serves.
+
+Producers, admin clients and consumers of other groups write most of a node's log. Of what they log a group asks only
+what happened to its members' process at a time: those lines are indexed once for each log, never once for each group.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.process import StartTimeReported, VersionReported
+from rebalance_forensics.records import SECOND_MS, Origin
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
+from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, distinct, time_of
+from rebalance_forensics.timeline.identity.copied_logs import lines_in_common
+from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, joined
+from rebalance_forensics.utc_offsets import offset_at
+
+E = TypeVar("E", bound=Event)
+_DIFFERENT_TIMES = 4
+# Where a host's clock is off, each of its groups may measure that a little differently; groups come one after another.
+_MOST_CLOCKS = 4
+
+
+class ProcessLines(EventIndex):
+    """Such lines of one log, on one clock."""
+
+    def __init__(self, events: Iterable[Event], name: str) -> None:
+        super().__init__(events)
+        self.place_name = name
+
+    @cached_property
+    def by_client(self) -> dict[str | None, EventIndex]:
+        """Client id -> its lines."""
+        clients: dict[str | None, list[Event]] = defaultdict(list)
+        for event in self:
+            clients[event.speaker.client_id].append(event)
+        return {client: EventIndex(lines) for client, lines in clients.items()}
+
+    @cached_property
+    def first_of_each(self) -> TimeIndex[Event]:
+        """The first line of each client."""
+        found = {event.speaker: event for event in reversed(self)}
+        return TimeIndex(reversed(found.values()), time_of)
+
+
+class ProcessLog:
+    """The lines of processes in one log, as written."""
+
+    def __init__(self, events: Iterable[Event], process: str | None = None) -> None:
+        """`process` is the name of the process, where its host runs several."""
+        self.lines = distinct(events)
+        self.place: Place = place_of(self.lines[0])
+        self.process = process
+        self._on_clock: dict[tuple[object, ...], ProcessLines] = {}
+
+    @property
+    def place_name(self) -> str:
+        """The place of its lines."""
+        return self.process or place_name(self.lines[0])
+
+    def of_process(self, process: str | None) -> ProcessLog:
+        """The same lines with the name of their process."""
+        return self if process is None else self._named[process]
+
+    @cached_property
+    def _named(self) -> _Named:
+        return _Named(self)
+
+    @cached_property
+    def times(self) -> list[int]:
+        """The times of its lines."""
+        return list(map(time_of, self.lines))
+
+    @cached_property
+    def clients(self) -> frozenset[str]:
+        """The client ids in it."""
+        return frozenset(e.speaker.client_id for e in self.lines if e.speaker.client_id is not None)
+
+    @cached_property
+    def origins(self) -> frozenset[Origin]:
+        """Where its lines stand."""
+        return frozenset(event.origin for event in self.lines)
+
+    @cached_property
+    def versions(self) -> TimeIndex[Event]:
+        """Its version lines."""
+        return TimeIndex((e for e in self.lines if isinstance(e, VersionReported)), time_of)
+
+    @cached_property
+    def outline(self) -> tuple[Event, ...]:
+        """The few lines that show its clock as all of them do: its extent, its resolution and changes of its zone."""
+        lines = self.lines
+        unzoned = next((e for e in lines if not e.zoned), lines[0])
+        exact = next((e for e in lines if time_of(e) % SECOND_MS), lines[0])
+        different = list({time_of(e): e for e in reversed(lines)}.values())[-_DIFFERENT_TIMES:]
+        starts: list[Event] = []
+        shown: int | None = None
+        for event in lines:
+            if isinstance(event, StartTimeReported):
+                offset = offset_at(time_of(event), event.start_time_ms)
+                if not starts or offset != shown:
+                    starts.append(event)
+                shown = offset
+        kept = (lines[0], lines[-1], unzoned, exact, *different, *starts)
+        return tuple({id(event): event for event in kept}.values())
+
+    def on_clock(self, clock: FileClock) -> ProcessLines:
+        """Its lines on a group's clock."""
+        key = clock.shift_ms, clock.zone_ms, clock.seasons
+        if key not in self._on_clock:
+            while len(self._on_clock) >= _MOST_CLOCKS:
+                del self._on_clock[next(iter(self._on_clock))]
+            self._on_clock[key] = ProcessLines(on_one_clock(self.lines, {self.place: clock}), self.place_name)
+        return self._on_clock[key]
+
+
+class _Named(dict[str, ProcessLog]):
+    """Process -> the log with that name of its process."""
+
+    def __init__(self, log: ProcessLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def __missing__(self, process: str) -> ProcessLog:
+        named = (replace(e, speaker=replace(e.speaker, place=process)) for e in self._log.lines)
+        self[process] = ProcessLog(named, process)
+        return self[process]
+
+
+class ProcessLogs:
+    """The process logs of a cluster, by place."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        by_log: dict[Place, list[Event]] = defaultdict(list)
+        for event in events:
+            by_log[place_of(event)].append(event)
+        self._logs: dict[str, list[ProcessLog]] = defaultdict(list)
+        for lines in by_log.values():
+            log = ProcessLog(lines)
+            self._logs[log.place_name].append(log)
+
+    def at(self, places: Collection[str]) -> tuple[ProcessLog, ...]:
+        """The logs that were written at these places."""
+        return tuple([log for name in places for log in self._logs.get(name, ())]) if self._logs else ()
+
+    def in_common(self, logs: Sequence[ProcessLog]) -> dict[frozenset[Place], int]:
+        """The pairs of these logs with lines in common, as copies of one log have, with the number of those."""
+        places = {log.place for log in logs}
+        return {
+            pair: number
+            for place in places
+            for pair, number in self._in_common.get(place, {}).items()
+            if pair <= places
+        }
+
+    @cached_property
+    def _in_common(self) -> Mapping[Place, Mapping[frozenset[Place], int]]:
+        found: dict[Place, dict[frozenset[Place], int]] = defaultdict(dict)
+        everything = (event for logs in self._logs.values() for log in logs for event in log.lines)
+        for pair, number in lines_in_common(everything).items():
+            for place in pair:
+                found[place][pair] = number
+        return found
+
+
+class NearbyLines:
+    """The lines of the processes in which a group's members run, log by log, on the group's clock."""
+
+    def __init__(self, logs: Sequence[ProcessLines] = ()) -> None:
+        self.logs = logs
+        self._spoken: dict[Participant | None, tuple[EventIndex, ...]] | None = None
+
+    @cached_property
+    def kinds(self) -> frozenset[type[Event]]:
+        """The types of its events."""
+        return frozenset(kind for log in self.logs for kind in log.kinds)
+
+    def __len__(self) -> int:
+        """The number of all lines."""
+        return sum(map(len, self.logs))
+
+    def __iter__(self) -> Iterator[Event]:
+        """All lines, oldest first."""
+        return iter(joined(self.logs, by_time_then_origin))
+
+    @property
+    def first_lines(self) -> list[TimeIndex[Event]]:
+        """The first line of each client in each log."""
+        return [log.first_of_each for log in self.logs]
+
+    @cached_property
+    def last(self) -> int:
+        """The time of the last line; 0 without any."""
+        return max((time_of(log[-1]) for log in self.logs), default=0)
+
+    def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
+        """The lines of these types."""
+        return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
+
+    def with_cause(self, *causes: str) -> list[TimeIndex[NodeDisconnected]]:
+        """The lost connections with one of these causes, log by log."""
+        return [lines for log in self.logs for cause in causes if (lines := log.disconnected.get(cause))]
+
+    def until(self, place: str) -> int:
+        """The time of the last line at a place; 0 without any."""
+        return max((time_of(log[-1]) for log in self.logs if log.place_name == place), default=0)
+
+    def openings(self, participants: Participants) -> TimeIndex[Event]:
+        """The first line of each participant's process in each log, and the first that reports its start."""
+        parts = [part for speaker, parts in self.spoken(participants).items() for part in parts if speaker is not None]
+        firsts = (line for part in parts for line in (part[:1], part.of_type(VersionReported, StartTimeReported)[:1]))
+        return TimeIndex(chain.from_iterable(firsts), time_of)
+
+    def spoken(self, participants: Participants) -> Mapping[Participant | None, Sequence[EventIndex]]:
+        """Participant -> the lines of its process; None -> those of logs that several participants share."""
+        if self._spoken is None:
+            found: dict[Participant | None, list[EventIndex]] = defaultdict(list)
+            clients: dict[str, dict[str, Participant]] = defaultdict(dict)
+            for (client, place), participant in participants.by_key.items() if self.logs else ():
+                clients[place][client] = participant
+            for log in self.logs:
+                for speaker, lines in _spoken_in(log, participants, clients.get(log.place_name, {})):
+                    found[speaker].append(lines)
+            self._spoken = {participant: tuple(lines) for participant, lines in found.items()}
+        return self._spoken
+
+
+def _spoken_in(
+    log: ProcessLines, participants: Participants, clients: Mapping[str, Participant]
+) -> Iterator[tuple[Participant | None, EventIndex]]:
+    """Each participant with its lines in a log, as `Participants.of_speaker` would find them line by line."""
+    name = log.place_name
+    if participants.kind in BY_PROCESS:
+        yield participants.by_key.get((participants.kind, name)), log
+        return
+    present = participants.by_place.get(name, ())
+    alone = present[0] if len(present) == 1 else None
+    named = {
+        client: participant
+        for client, participant in clients.items()
+        if participant is not alone and client in log.by_client
+    }
+    yield from ((participant, log.by_client[client]) for client, participant in named.items())
+    if not named:
+        yield alone, log
+    elif others := [lines for client, lines in log.by_client.items() if client not in named]:
+        yield alone, EventIndex(chain.from_iterable(others))
+
+
+NO_LINES: Any = NearbyLines()
