@@ -31,6 +31,7 @@ _END_OF_LOGGER = re.compile(r"(?P<name>[\w.$-]{0,120})(?::\d{1,6})?\)\Z")
 _END_OF_THREAD = re.compile(r"(?:[\w.$-]{0,120}\) \[)?[\w.$|# -]{0,120}\]\Z")
 _BEGUN_LOGGER = re.compile(r"(?:^|[\s\[(])(?P<name>org\.apache\.kafka\.(?:\w{1,60}\.){0,9}[A-Z]\w{5,80})\Z")
 _CLOSING = " \t\"'`|\u2502,;*_"
+_PREFIX_LEFT_OUT = re.compile(r"\A\s{0,20}(?:\u2026|\.{3,40}|\[(?:\u2026|\.{2,9})\])\s{1,20}(?=[A-Z(\[])")
 _CUT = re.compile(
     r"\s?(?:\u2026|\.{3,9}|\[(?:\u2026|\.{2,9})\]|\((?:\u2026|\.{3,9})\)|<(?:\u2026|snip|cut|truncated)>)"
 )
@@ -72,6 +73,11 @@ def beginnings(text: str) -> Iterator[int]:
         if number >= _MOST_BEGINNINGS:
             return
         yield match.end()
+
+
+def behind_a_left_out_prefix(text: str) -> str:
+    """The text without the dots that a person put for what stood before the message: a thread, a class, a client."""
+    return _PREFIX_LEFT_OUT.sub("", text)
 
 
 class Cut(NamedTuple):

@@ -111,6 +111,11 @@ def items(text: str) -> tuple[str, ...]:
     return tuple(item for item in (part.strip().strip("'") for part in _split(inner)) if item)
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The names in a collection or one alone; each that was masked by hand is the same name (see `name`)."""
+    return tuple(name(item) for item in items(text))
+
+
 def _has_brackets(text: str) -> bool:
     return "[" in text or "(" in text or "{" in text
 
@@ -311,7 +316,7 @@ TYPES: Mapping[str, HoleType] = {
     "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", option_int),
     "list": HoleType(_COLLECTION, items),
     # kafka-go's default client id has blanks and brackets, and with it every member id made of it.
-    "ids": HoleType(_COLLECTION, items, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
+    "ids": HoleType(_COLLECTION, names, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
     "partitions": HoleType(_PARTITIONS, partitions),
     "listed_partitions": HoleType(r"(?s:.*)", listed_partitions),
     "wrapped_partitions": HoleType(r"[^\n]*?", wrapped_partitions),

@@ -97,7 +97,7 @@ class Catalog:
         are only `begun` are told, if wanted, with the ellipsis behind them. `since` is the oldest release that a
         coordinator may have here, as its other lines show.
         """
-        cut = bare_messages.around_the_cut(text)
+        cut = bare_messages.around_the_cut(text := bare_messages.behind_a_left_out_prefix(text))
         if cut is None:
             return bare_messages.found_in(text, self.match)
         whole_lines, newline, _ = cut.head.rpartition("\n")

@@ -29,7 +29,15 @@ from rebalance_forensics.events.membership import (
 from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
 from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentFailed, RebalanceStarted
-from rebalance_forensics.events.streams import StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced
+from rebalance_forensics.events.streams import (
+    FollowUpRequested,
+    FollowUpScheduled,
+    FollowUpTriggered,
+    StreamsStateChanged,
+    StreamThreadStateChanged,
+    ThreadFailed,
+    ThreadFenced,
+)
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import (
@@ -46,8 +54,9 @@ SpeakerKey = tuple[str | None, str, str | None]
 
 # Lines that only a member of a group writes.
 _BY_MEMBERS = (
-    *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, GroupHeartbeatFailed, InstanceFenced,
-    ListenerFailed, MemberTransitioned, OffsetCommitFailed, RegistryLeaderElected, ThreadFenced,
+    *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, FollowUpRequested, FollowUpScheduled,
+    FollowUpTriggered, GroupHeartbeatFailed, InstanceFenced, ListenerFailed, MemberTransitioned, OffsetCommitFailed,
+    RegistryLeaderElected, ThreadFenced,
 )  # fmt: skip
 _BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.

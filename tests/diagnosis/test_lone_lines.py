@@ -45,6 +45,8 @@ REBALANCING = {
     "[consumer-group=payments, consumer=org.apache.kafka.clients.consumer.KafkaConsumer@5c, "
     "topic-partitions=[orders-0]]",
 }
+WORKER = "[2026-11-20 10:15:01,123] {} [Worker clientId=connect-1, groupId=payments] {} (o.a.k.c.r.d.DistributedHerder)"
+COORDINATOR = "[2026-11-20 10:15:{:02},123] INFO {} (kafka.coordinator.group.{})"
 HARMLESS = {
     "a stream thread that starts": f"{STREAMS}stream-thread [ledger-StreamThread-1] State transition from STARTING to "
     "PARTITIONS_REVOKED",
@@ -127,3 +129,75 @@ def test_a_client_that_gives_up_its_partitions_does_not_know_that_it_was_evicted
         "consumer is no longer part of the group"
     )
     assert "was no longer a member" in only(tmp_path, line).summary
+
+
+def test_a_worker_behind_in_the_config_topic_is_behind_whether_or_not_it_was_asked_to_rejoin(tmp_path: Path) -> None:
+    behind = "Current config state offset -1 is behind group assignment 1, reading to end of config log"
+    incident = only(tmp_path, WORKER.format("INFO", behind))
+    assert (incident.severity, incident.root_causes[0].cause) == ("info", "unexplained")
+    assert "offset -1, the assignment 1" in incident.summary
+
+
+def test_a_coordinator_that_loads_a_group_started_or_took_it_over(tmp_path: Path) -> None:
+    loaded = (
+        "Loaded member MemberMetadata(memberId=orders-1-0c, groupInstanceId=None, clientId=orders-1, "
+        "clientHost=/10.0.0.45, sessionTimeoutMs=30000, rebalanceTimeoutMs=30000, supportedProtocols=List(range)) in "
+        "group payments with generation 26."
+    )
+    incident = only(tmp_path, COORDINATOR.format(1, loaded, "GroupMetadata$"))
+    assert (incident.severity, incident.root_causes[0].culprits) == ("info", ())
+    assert "loaded the group as its coordinator" in incident.summary
+
+
+def test_a_probing_rebalance_is_seen_without_the_thread_that_a_person_left_out(tmp_path: Path) -> None:
+    only(tmp_path, "2026-11-20T10:15:01.123+09:00 ..... Requested to schedule probing rebalance for 1795140961123 ms.")
+
+
+def test_registries_that_advertise_one_url_could_not_elect_a_leader(tmp_path: Path) -> None:
+    line = (
+        "[2026-11-20 10:15:01,123] INFO Finished rebalance with leader election result: Assignment{version=1, error=1, "
+        "leader='sr-1-6df2', leaderIdentity=version=1,host=sr.example,port=8081,scheme=http,leaderEligibility=true} "
+        "(io.confluent.kafka.schemaregistry.leaderelector.kafka.KafkaGroupLeaderElector)"
+    )
+    (incident,) = incidents(tmp_path, line)
+    assert incident.root_causes[0].cause == "assignment-failure"
+    assert "DUPLICATE_URLS" in incident.summary
+
+
+@pytest.mark.parametrize(("created", "added"), [("*******", "****"), ("####", "######")])
+def test_a_member_whose_id_was_masked_by_hand_is_one_member_however_many_marks_there_are(
+    tmp_path: Path, created: str, added: str
+) -> None:
+    new = (
+        f"[GroupCoordinator 3]: Dynamic Member with unknown member id joins group *** in Empty state. Created a new "
+        f"member id {created} for this member and add to the group."
+    )
+    preparing = "[GroupCoordinator 3]: Preparing to rebalance group *** in state PreparingRebalance with old generation"
+    found = incidents(
+        tmp_path,
+        COORDINATOR.format(1, new, "GroupCoordinator"),
+        COORDINATOR.format(
+            1,
+            f"{preparing} 2 (__consumer_offsets-29) (reason: Adding new member {added} with group instance id None; "
+            "client reason: not provided)",
+            "GroupCoordinator",
+        ),
+        COORDINATOR.format(
+            14,
+            f"{preparing} 3 (__consumer_offsets-29) (reason: removing member {added} on heartbeat expiration)",
+            "GroupCoordinator",
+        ),
+    )
+    assert "one member joined" in found[0].summary
+    assert [culprit.name for culprit in found[-1].root_causes[0].culprits] == ["***"]
+
+
+def test_members_that_close_in_an_excerpt_are_not_said_to_be_the_last(tmp_path: Path) -> None:
+    lines = [
+        CONSUMER.replace("orders-1", f"orders-{n}")
+        + f"Member orders-{n}-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to "
+        "the consumer is being closed"
+        for n in (1, 2)
+    ]
+    found = incidents(tmp_path, *lines)
+    assert not any("The last" in incident.summary for incident in found)

@@ -1,8 +1,8 @@
 """All members left the group cleanly.
 
 What happened: the last known members closed one soon after another. Benign and without advice. ALL_WENT is
-decisive; it counts less where only one member is known (ONE_HEARD), where an error precedes the close, or where no log
-shows the reason. The sentence claims a clean shutdown only if a reason or a client's log shows it.
+decisive; it counts less where no line counts the members (NOT_COUNTED), where an error precedes the close, or where
+no log shows the reason. The sentence claims a clean shutdown only if a reason or a client's log shows it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 ALL_WENT = clue("all-members-left", DECISIVE, "the last members that are known left one soon after another")
-ONE_HEARD = clue(
-    "one-member-heard", -STRONG - WEAK, "only one member is known, and no log shows who else was in the group"
+NOT_COUNTED = clue(
+    "members-not-counted", -STRONG - WEAK, "no line lists or counts the members, so others may have stayed"
 )
 
 
@@ -61,7 +61,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
     empty = "; the group is empty" if emptied is not None else ""
     lines = tuple(e for a in group for e in a.events[:1])
-    alone = _is_only_known_member(timeline, participants)
+    uncounted = _may_have_others(timeline, participants)
     return Hypothesis(
         because=tuple(e for a in group for e in a.events),
         circumstances=(emptied,) if emptied is not None else (),
@@ -71,30 +71,33 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
         explains=facts,
         participants=participants,
         absences=tuple(group),
-        clues={ALL_WENT: Present(lines)} | ({ONE_HEARD: Present(lines)} if alone else {}),
-        narrative=_narrative(timeline, participants, group, empty, alone=alone),
+        clues={ALL_WENT: Present(lines)} | ({NOT_COUNTED: Present(lines)} if uncounted else {}),
+        narrative=_narrative(timeline, participants, group, empty, uncounted=uncounted),
     )
 
 
-def _is_only_known_member(timeline: Timeline, participants: Sequence[Participant]) -> bool:
-    """True if a single member is known and no line lists or counts the members of the group."""
-    listed = bool(timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded))
-    return len(participants) == 1 and len(timeline.membership.members) == 1 and not listed
+def _may_have_others(timeline: Timeline, participants: Sequence[Participant]) -> bool:
+    """True if no line lists or counts the members, of whom an excerpt may leave out any and a single log all others."""
+    if timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded):
+        return False
+    alone = len(participants) == 1 and len(timeline.membership.members) == 1
+    return alone or timeline.coverage.is_excerpt
 
 
 def _narrative(
-    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, alone: bool
+    timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, uncounted: bool
 ) -> str:
-    if alone:
-        went = counted_members(timeline, participants, single="One ")
-        left = "closed and left" if left_without_client_log(timeline, group) else "shut down cleanly"
-        return f"{went} {left}; the logs do not show whether it was the last."
-    went = counted_members(timeline, participants, single="")
+    went = counted_members(timeline, participants, single="One " if uncounted else "")
+    clean = "shut down cleanly"
+    if uncounted:
+        left = "closed and left" if left_without_client_log(timeline, group) else clean
+        them = "it was" if len(participants) == 1 else "they were"
+        return f"{went} {left}; the logs do not show whether {them} the last."
     silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
     if left_without_client_log(timeline, group):
         logs = "its own log" if len(participants) == 1 else "their own logs"
         return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
-    return f"The last {went} {'left' if silent else 'shut down cleanly'}{empty}."
+    return f"The last {went} {'left' if silent else clean}{empty}."
 
 
 def _gave_no_reason(absence: Absence) -> bool:

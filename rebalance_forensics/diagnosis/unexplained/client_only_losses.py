@@ -12,10 +12,11 @@ from rebalance_forensics.events.coordinator import (
     LAST_COORDINATOR_NODE,
     CoordinatorFound,
     CoordinatorLost,
+    GroupLoaded,
     NodeDisconnected,
 )
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent
+from rebalance_forensics.events.membership import LeaveSent, MemberLoaded
 from rebalance_forensics.events.partitions import (
     ListenerCalled,
     ListenerFailed,
@@ -36,6 +37,7 @@ from rebalance_forensics.events.rebalances import (
     SyncSucceeded,
 )
 from rebalance_forensics.events.streams import (
+    FollowUpScheduled,
     StreamsStateChanged,
     StreamThreadStateChanged,
     ThreadFailed,
@@ -109,6 +111,16 @@ def listeners_failed(timeline: Timeline) -> Losses:
     return _by_speaker(timeline, list(timeline.own.of_type(ListenerFailed)))
 
 
+def behind_in_configuration(timeline: Timeline) -> Losses:
+    """Connect workers that had not read the config topic as far as their assignment requires."""
+    return _by_speaker(timeline, list(timeline.own.of_type(ConfigOffsetBehind)))
+
+
+def loads_of_group(timeline: Timeline) -> list[Event]:
+    """The coordinator's lines that it loaded the group: the broker started, or another one coordinated it before."""
+    return [e for e in timeline.own.of_type(GroupLoaded, MemberLoaded) if e.at is not None]
+
+
 def departures(timeline: Timeline) -> Losses:
     """Clients that left the group, by a line that does not give the reason."""
     return _by_speaker(timeline, list(timeline.own.of_type(LeaveSent)))
@@ -124,8 +136,8 @@ def refused_joins(timeline: Timeline) -> Losses:
 def rebalances_mentioned(timeline: Timeline) -> list[Event]:
     """Lines that a member writes in the middle of a rebalance, and that say nothing else of it."""
     events = timeline.own.of_type(
-        *(JoinFailed, ListenerCalled, OffsetCommitFailed, PartitionsRevoked, StreamThreadStateChanged),
-        *(StreamsStateChanged, SyncFailed),
+        *(FollowUpScheduled, JoinFailed, ListenerCalled, OffsetCommitFailed, PartitionsRevoked),
+        *(StreamThreadStateChanged, StreamsStateChanged, SyncFailed),
     )
     return [e for e in events if e.speaker.role != "broker" and e.at is not None and _mentions_a_rebalance(e)]
 
@@ -136,6 +148,9 @@ def _mentions_a_rebalance(event: Event) -> bool:
             return bool(partitions or count or due)
         case ListenerCalled(during=during):
             return during == "revoked"
+        case FollowUpScheduled(kind=kind):
+            # It comes with the assignment (StreamsPartitionAssignor.onAssignment); no kind: none is due.
+            return kind is not None
         case OffsetCommitFailed(error=None, detail=detail):
             return detail in _COMMITTED_BETWEEN
         case StreamsStateChanged(before=before, after=after):

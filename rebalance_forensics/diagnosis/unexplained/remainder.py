@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
     REFUSED_SETTINGS,
     Losses,
+    behind_in_configuration,
     brokers_out_of_reach,
     coordinators_lost,
     departures,
@@ -25,6 +26,7 @@ from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
     forced_by_configuration,
     left_without_coordinator,
     listeners_failed,
+    loads_of_group,
     memberships_over,
     rebalances_mentioned,
     refused_joins,
@@ -341,6 +343,21 @@ def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
                 yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
             return
     yield from _mentioned(timeline)
+    yield from _loaded(timeline)
+
+
+def _loaded(timeline: Timeline) -> Iterator[Hypothesis]:
+    """A coordinator that loaded the group, where no line shows why."""
+    for lines in runs(loads_of_group(timeline), time_of, QUIET_MS):
+        brokers = {e.speaker.broker for e in lines}
+        broker = next(iter(brokers)) if len(brokers) == 1 else None
+        yield Hypothesis(
+            because=tuple(lines),
+            culprits=(),
+            severity="info",
+            narrative=f"{'A broker' if broker is None else f'broker-{broker}'} loaded the group as its coordinator: it "
+            "started, or another broker coordinated the group before; these lines do not show which.",
+        )
 
 
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -385,6 +402,16 @@ def _forced_in_words(events: Sequence[Event]) -> str:
     )
 
 
+def _behind_in_words(events: Sequence[Event]) -> str:
+    last = next((e for e in reversed(events) if isinstance(e, ConfigOffsetBehind) and e.wanted is not None), None)
+    offsets = f" (offset {last.current}, the assignment {last.wanted})" if last is not None else ""
+    return (
+        f"had not read the config topic as far as the group's assignment{offsets}: it reads on and may rejoin, as "
+        "workers do right after a configuration change. If it keeps happening, the workers of this group.id do not "
+        "share one config topic."
+    )
+
+
 def _threads_in_words(events: Sequence[Event]) -> str:
     failed = [e for e in events if isinstance(e, ThreadFailed)]
     if not failed:
@@ -424,6 +451,7 @@ _GRAVEST_FIRST: tuple[tuple[_Of, Severity, _InWords], ...] = (
     (forced_by_configuration, "info", _forced_in_words),
 )
 _LIGHTER: tuple[tuple[_Of, Severity, _InWords], ...] = (
+    (behind_in_configuration, "info", _behind_in_words),
     (refused_joins, "info", _refused_joins_in_words),
     (departures, "info", _leaves_in_words),
 )
