@@ -124,3 +124,11 @@ def test_members_go_on_reading_while_only_their_coordinator_stands_still(unpacke
     """They fetch from the leaders of their partitions, until the coordinator runs again and refuses them."""
     spans = [span for history in report_of(unpacked("broker-stalls-3.9.1")).groups for span in history.unread]
     assert {span.why for span in spans} <= {"fenced", "revoked", "unassigned"}
+
+
+def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unpacked) -> None:
+    """They lose their coordinator when they wake up; unlike members that it refuses, they did not read until then."""
+    histories = report_of(unpacked("host-paused-4.1.1")).groups
+    frozen = {h.group: [s for s in h.unread if s.client_id == f"{h.group}-2" and s.why == "frozen"] for h in histories}
+    assert {group for group, spans in frozen.items() if spans} == {"payments", "billing", "ledger", "audit"}
+    assert all((span.lasted_ms or 0) > 9_000 for spans in frozen.values() for span in spans)

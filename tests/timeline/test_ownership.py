@@ -29,6 +29,56 @@ def test_partitions_of_a_member_that_died_are_unread_for_its_session_and_until_s
     assert ms("01:09:15.000") <= span.started_at <= ms("01:09:18.000"), "a heartbeat interval after the last one"
 
 
+def killed_and_restarted() -> Story:
+    """c-3's new process prints its settings at 01:10:00 and joins; the session of the killed one ends at 01:10:30."""
+    story = Story(release=(4, 0)).formed("c-1", "c-2", "c-3")
+    story.started("c-1", "00:59:00.000", **{"session.timeout.ms": 45_000})
+    settings = "ConsumerConfig values: \n\tclient.id = c-3\n\tgroup.id = payments\n\tsession.timeout.ms = 45000\n"
+    config = "org.apache.kafka.clients.consumer.ConsumerConfig"
+    return story.line("c-3/app.log", "01:10:00.000", settings, logger=config)
+
+
+def test_a_member_that_was_killed_had_stopped_reading_a_session_before_its_own_session_ended() -> None:
+    """Its new process started before that: the group missed the member only when its session ended."""
+    story = killed_and_restarted()
+    killed = story.id_of("c-3")
+    story.line(
+        "c-3/app.log", "01:10:00.001", "Kafka version: 4.0.0", logger="org.apache.kafka.common.utils.AppInfoParser"
+    )
+    story.broker("01:10:30.000", story.words.failed(killed))
+    story.reborn("c-3").rebalanced(
+        "01:10:10.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"], takes_ms=20_100
+    )
+    story.goes_on("01:12:00.000")
+    (span,) = unread(story, "orders-4")
+    assert (span.why, span.certain, span.from_earliest) == ("dead", False, ms("01:09:45.000"))
+    assert ms("01:09:45.000") < span.started_at < ms("01:09:48.000")
+
+
+def test_the_first_lines_of_a_new_process_are_no_sign_of_the_old_one() -> None:
+    """Its clients are made one after another: those of other groups print their versions before this group's does."""
+    story = killed_and_restarted()
+    of_another = "Kafka startTimeMs: 1772327399999"
+    story.line("c-3/app.log", "01:09:59.999", of_another, logger="org.apache.kafka.common.utils.AppInfoParser")
+    story.reborn("c-3").rebalanced("01:10:10.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    (span, *_) = unread(story.goes_on("01:12:00.000"), "orders-4")
+    assert (span.why, span.certain) == ("dead", False)
+    assert (span.from_earliest or 0) <= ms("01:09:15.000") < span.started_at < ms("01:09:58.000")
+
+
+def test_a_member_removed_at_the_rebalance_timeout_has_read_nothing_since_the_rebalance_began() -> None:
+    story = Story(release=(3, 9)).formed("c-1", "c-2", "c-3")
+    story.broker("01:10:00.000", story.words.preparing(1, "Adding new member c-4"))
+    removed = story.id_of("c-3")
+    story.broker(
+        "01:15:00.000", story.words.said(f"Group payments removed dynamic members who haven't joined: Set({removed})")
+    )
+    story.generation = 2
+    story.assigned(ms("01:15:00.100"), ["c-1", "c-2"]).goes_on("01:17:00.000")
+    (span,) = unread(story, "orders-4")
+    assert (span.why, span.certain, span.started_at) == ("stuck", False, ms("01:10:00.000"))
+
+
 def test_where_no_session_timeout_is_known_it_is_unread_from_the_eviction_at_the_latest() -> None:
     (span,) = [s for s in evicted().history().unread if s.client_id == "c-3" and s.partition == "orders-4"]
     assert span.started_at == ms("01:10:00.000")

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.membership import PollTimeoutExpired
+from rebalance_forensics.events.membership import MemberFailed, PollTimeoutExpired
 from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsLost
+from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
 from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
@@ -20,10 +21,10 @@ from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_impl
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
+_STARTING = (ClientStarted, SettingsReported, StartTimeReported, VersionReported)
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
     "fenced": "fenced",
     "removed-by-admin": "fenced",
-    "rebalance-timeout": "stuck",
     "sync-timeout": "stuck",
     "revocation-timeout": "stuck",
     "died": "dead",
@@ -62,11 +63,14 @@ class LossEstimator(Struct, frozen=True):
             why = why_silent(self.timeline, departure)
             if why == "stuck" and self._sent_heartbeats(departure):
                 return self._stuck_in_session(owner, missed_at)
-            return self._silent(owner, missed_at, why)
+            return self._silent(departure, owner, missed_at, why)
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
-        # A member that an administrator removed learns of it with its next heartbeat; no line says when that was.
-        certain = departure.why != "removed-by-admin"
+        if departure.why == "rebalance-timeout":
+            return self._not_rejoined(departure, owner, missed_at)
+        # A member that an administrator removed learns of it with its next heartbeat; no line says when that was. Nor
+        # when a member stopped reading that did not sync, or did not confirm what it revoked, in time.
+        certain = departure.why not in ("removed-by-admin", "sync-timeout", "revocation-timeout")
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
@@ -81,7 +85,7 @@ class LossEstimator(Struct, frozen=True):
         own = self.timeline.events_from(departure.participant, PartitionsLost, OwnershipGivenUp)
         return own.any_between(departure.at, until)
 
-    def _silent(self, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
+    def _silent(self, departure: Departure, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
         """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
         # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
         # earliest time is the middle of what is possible.
@@ -90,8 +94,9 @@ class LossEstimator(Struct, frozen=True):
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
         if session is None:
             return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
-        earliest = max(missed_at - session, last or 0)
-        estimate = missed_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
+        expired_at = _expired_at(departure, missed_at)
+        earliest = max(expired_at - session, last or 0)
+        estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
         at = min(missed_at, max(estimate, last or 0))
         return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
 
@@ -100,10 +105,21 @@ class LossEstimator(Struct, frozen=True):
 
         Supervisors restart at once, so the likeliest time is just before the start.
         """
+        start = self._start_of_process(owner, start)
         session, last = shown_session_ms(self.timeline, owner), self._last_sign(owner, start)
         earliest = last if session is None else max(start - session, last or 0)
         at = max(start - HEARTBEAT_MS, earliest or 0)
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
+
+    def _start_of_process(self, owner: Owner, start: int) -> int:
+        """The first line of a new process, which prints its settings and versions before it counts as started."""
+        begin = start
+        lines = self.timeline.events_from(owner[0], Event).between(start - PROCESS_START_MS, start)
+        for event in reversed(lines):
+            if not isinstance(event, _STARTING):
+                break
+            begin = time_of(event)
+        return begin
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records."""
@@ -118,6 +134,16 @@ class LossEstimator(Struct, frozen=True):
         ]
         since = min([missed_at, *expiries]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
+
+    def _not_rejoined(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
+        """The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began."""
+        # Its next poll() would have found the rebalance; the one before was less than a poll timeout earlier, or it
+        # would have left.
+        begun = self.timeline.rebalances.last(departure.at)
+        since = missed_at if begun is None else min(begun.started_at, missed_at)
+        poll = shown_poll_ms(self.timeline, owner=owner)
+        earliest = self._last_sign(owner, since) if poll is None else since - poll
+        return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _sent_heartbeats(self, departure: Departure) -> bool:
         """True where a poll timeout ended its session: a thread of its own had sent heartbeats until then."""
@@ -140,6 +166,9 @@ class LossEstimator(Struct, frozen=True):
         if departure.why == "vanished":
             return self._coordinator_failed(departure, owner)
         if departure.why == "session-expired":
+            # A process that stood still loses its coordinator when it wakes up.
+            if why_silent(self.timeline, departure) in ("frozen", "dead", "stopped"):
+                return False
             return self._coordinator_failed(departure, owner) and self._reaches_other_brokers(departure, owner)
         if departure.why != "expelled":
             return False
@@ -181,6 +210,12 @@ class LossEstimator(Struct, frozen=True):
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
         times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
         return max(times, default=None)
+
+
+def _expired_at(departure: Departure, missed_at: int) -> int:
+    """When the coordinator's timer of its session ran out: later than its new process started, where that was quick."""
+    expiries = (e for e in departure.events if isinstance(e, MemberFailed) and e.speaker.role == "broker")
+    return max((time_of(event) for event in expiries), default=missed_at)
 
 
 def _left(departure: Departure) -> WhyUnread:
