@@ -226,8 +226,12 @@ def node(text: str) -> dict[str, FieldValue]:
 
 def connection(text: str) -> int:
     """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator."""
-    # From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode).
-    return LAST_COORDINATOR_NODE - integer(text) if text.startswith("+") else integer(text)
+    # From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode). kafka-python calls it
+    # `coordinator-1`; its and franz-go's addresses to start from are `bootstrap-0` and `seed_0`, Java's are -1, -2, ….
+    kind, number = text.rstrip("0123456789"), integer(text[len(text.rstrip("0123456789")) :])
+    if kind in ("+", "coordinator-"):
+        return LAST_COORDINATOR_NODE - number
+    return -1 - number if kind in ("bootstrap-", "seed_") else integer(text)
 
 
 def epoch_ms(text: str) -> int:
@@ -325,7 +329,7 @@ TYPES: Mapping[str, HoleType] = {
     "target": HoleType(ANY, target, composite=True),
     "settings": HoleType(r"(?s:.*)", read_settings),
     "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", epoch_ms),
-    "connection": HoleType(r"[-+]?\d+", connection),
+    "connection": HoleType(r"(?:[-+]|coordinator-|bootstrap-|seed_)?\d+", connection),
     "node": HoleType(
         rf"(?:\S*? )?\(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null|{_MASKED}",
         node,

@@ -151,10 +151,15 @@ def _release(text: str) -> tuple[int, int]:
 
 def states(fact: Fact, line: Line) -> bool:
     """The sample's event and fields say the fact."""
+    return states_in(fact, str(line.pattern.event), line.fields)
+
+
+def states_in(fact: Fact, event: str, fields: Mapping[str, object]) -> bool:
+    """An event of this type with these fields says the fact."""
     return any(
-        line.pattern.event == event and all(_holds_value(line.fields.get(name), wanted[name]) for name in wanted)
+        event == own and all(_holds_value(fields.get(name), wanted[name]) for name in wanted)
         for way in fact.shown_by
-        for event, wanted in way.items()
+        for own, wanted in way.items()
     )
 
 

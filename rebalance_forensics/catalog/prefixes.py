@@ -102,17 +102,17 @@ _RUBY = regex.compile(r"\[\[(?P<group>[^\]\n]+)\] \{[^}\n]*\}:\] ")
 # connections, broker.
 _RDKAFKA = regex.compile(
     r"[A-Z][A-Z0-9_]{2,} \[(?P<thread>(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+)\] "
-    r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:-?\d+|bootstrap): )?"
+    r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:(?P<node>\d+)|-\d+|bootstrap): )?"
 )
 # And with what a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
 _RDKAFKA_THREAD = regex.compile(
     r"(?:[^\n\[#]{0,60}?\b(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
-    r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:-?\d+|bootstrap): )?"
+    r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:(?P<node>\d+)|-\d+|bootstrap): )?"
 )
 # Quarkus puts the values of its diagnostic context between the thread and the message, and SmallRye numbers each.
 _SMALLRYE = regex.compile(r"[^\n:]{1,200}? (?=SRMSG18\d{3}: )")
 _UNKNOWN = regex.compile(r"\[[^\]\n]{1,200}\]:? ")
-_INTEGERS = frozenset({"broker", "offsets_partition"})
+_INTEGERS = frozenset({"broker", "offsets_partition", "node"})
 _LONGEST_INTEGER = len(str(-(2**31)))
 _KIND = regex.compile(r"\[?([A-Za-z-]+)")
 _MOST = 6
@@ -208,7 +208,7 @@ def _first(message: str) -> _Found | None:
     if message.find("SRMSG18", 1, 200) > 0 and (match := _SMALLRYE.match(message)):
         return _Found(match[0], {}, None, "smallrye")
     if message.find("#", 0, 160) >= 0 and (match := _RDKAFKA.match(message)):
-        return _Found(match[0], match.groupdict(), "other", "librdkafka")
+        return _Found(match[0], _words(match.groupdict()), "other", "librdkafka")
     if message.find("[thrd:", 0, 200) >= 0 and (match := _RDKAFKA_THREAD.match(message)):
         return _Found(match[0], _words(match.groupdict()), "other", "librdkafka")
     return None

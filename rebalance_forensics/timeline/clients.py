@@ -220,6 +220,14 @@ def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     return logs_leave_group(timeline, participant)
 
 
+def expires_unlogged(timeline: Timeline, participant: Participant, *, leave_logged: bool) -> bool:
+    """The poll timeout of this member may expire without a line; `leave_logged`: its log shows the LeaveGroup."""
+    library = library_of(timeline, participant)
+    if library is not None and never_happens(library.name, "poll timeout"):
+        return False
+    return not (leave_logged and logs_poll_timeout(timeline, participant))
+
+
 def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone."""
     # A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member

@@ -18,9 +18,31 @@ from rebalance_forensics.events.epochs import (
     MemberTransitioned,
     TargetAssignmentComputed,
 )
-from rebalance_forensics.events.membership import MemberFailed, MemberJoined
+from rebalance_forensics.events.membership import (
+    AuthorizationFailed,
+    LeaveFailed,
+    LeaveSent,
+    MemberFailed,
+    MemberJoined,
+)
+from rebalance_forensics.events.partitions import (
+    AssignmentNotified,
+    AssignmentUpdated,
+    OffsetCommitFailed,
+    PartitionsAssigned,
+    PartitionsRevoked,
+)
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import GenerationStabilized, JoinSucceeded, RebalanceStarted, SyncSucceeded
+from rebalance_forensics.events.rebalances import (
+    GenerationStabilized,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinSucceeded,
+    RebalanceStarted,
+    SyncFailed,
+    SyncSucceeded,
+)
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -68,11 +90,12 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     speaking = lines.by_clients if kind == "consumer" else joined((lines.by_clients, *nearby.first_lines), time_of)
     for event in speaking:
         participants.add_speaker(event)
-    if not any(event.speaker.role == "broker" and event.group is not None for event in lines):
-        several = _logs_of_several_members(lines.by_clients)
-        for event in lines.by_clients:
-            if place_of(event) not in several:
-                participants.add_nameless(event)
+    # A coordinator names every member; a log without a name is of one of these, unless no line shows that it joined.
+    of_members = _logs_of_members(lines.by_clients) if _has_coordinator_lines(lines) else frozenset()
+    several = _logs_of_several_members(lines.by_clients)
+    for event in lines.by_clients:
+        if place_of(event) not in several and place_of(event) not in of_members:
+            participants.add_nameless(event)
     for client_id, member_ids in members_by_client_id(
         lines, lambda client: sum(a.has_log for a in participants.with_client_id(client)) == 1
     ):
@@ -85,6 +108,24 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     for event in lines:
         participants.add_named(event)
     return participants.finished()
+
+
+def _has_coordinator_lines(lines: EventIndex) -> bool:
+    return any(event.speaker.role == "broker" and event.group is not None for event in lines)
+
+
+def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:
+    """The logs of clients that are or were members, or may be: those with no refused join, or with more than that."""
+    refused = {place_of(event) for event in events if isinstance(event, JoinFailed | AuthorizationFailed)}
+    return frozenset(
+        place for event in events if (place := place_of(event)) not in refused or isinstance(event, _OF_MEMBERS)
+    )
+
+
+_OF_MEMBERS = (
+    JoinSucceeded, JoinReported, SyncSucceeded, SyncFailed, HeartbeatFailed, OffsetCommitFailed, LeaveSent, LeaveFailed,
+    PartitionsAssigned, PartitionsRevoked, AssignmentNotified, AssignmentUpdated,
+)  # fmt: skip
 
 
 def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:

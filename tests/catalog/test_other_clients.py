@@ -57,10 +57,10 @@ def test_a_forgotten_member_has_one_name_in_every_client(catalog: Catalog, messa
     assert match.fields["error"] == "UNKNOWN_MEMBER_ID"
 
 
-def test_librdkafka_says_its_client_id_in_front() -> None:
+def test_librdkafka_prints_its_client_id_and_its_broker_in_front() -> None:
     peeled = peel("JOIN [orders-1#consumer-1] [thrd:main]: b2.example.net:9092/2: Joining group")
     assert peeled.bare == "Joining group"
-    assert peeled.fields == {"client_id": "orders-1", "thread": "orders-1#consumer-1"}
+    assert peeled.fields == {"client_id": "orders-1", "thread": "orders-1#consumer-1", "node": 2}
 
 
 def test_a_line_of_the_application_is_not_taken_for_librdkafkas() -> None:

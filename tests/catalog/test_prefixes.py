@@ -56,7 +56,7 @@ def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
     ("before", "said"),
     [
         ("[thrd:main]: ", {}),
-        ("rdkafka: [thrd:main]: 127.0.0.1:9092/1: ", {}),
+        ("rdkafka: [thrd:main]: 127.0.0.1:9092/1: ", {"node": 1}),
         ("topic=orders, lvl=7, facility=HEARTBEAT, msg=[thrd:main]: ", {}),
         (
             "Handle: orders#consumer-1\tLevel: Debug\tMessage:[thrd:main]: ",
@@ -65,7 +65,7 @@ def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
     ],
 )
 def test_librdkafka_speaks_behind_its_thread_whatever_a_program_prints_before_it(
-    before: str, said: dict[str, str]
+    before: str, said: dict[str, str | int]
 ) -> None:
     peeled = peel(f'{before}Group "payments": leave (in state up)')
     assert peeled.bare == 'Group "payments": leave (in state up)'

@@ -53,8 +53,14 @@ from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import PollTimeoutExpired
-from rebalance_forensics.timeline.clients import heartbeats_from_poll, lacks_poll_timer, library_of, shared_loop_lines
+from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.timeline.clients import (
+    expires_unlogged,
+    heartbeats_from_poll,
+    lacks_poll_timer,
+    library_of,
+    shared_loop_lines,
+)
 from rebalance_forensics.timeline.facts import Arrival, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
@@ -422,7 +428,9 @@ def _left_and_came_back(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
-    """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined."""
+    """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined, unlogged."""
+    if not expires_unlogged(timeline, absence.participant, leave_logged=_leaves_in_its_log(absence)):
+        return False
     # Joining takes a poll(). A member that had left before joined again after that, logged or not.
     allowed = _limit_ms(timeline, [absence]) or NEXT_HEARTBEAT_MS
     before = (
@@ -430,6 +438,11 @@ def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
         timeline.departures.of(absence.participant).last(absence.at - 1),
     )
     return all(fact is None or absence.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
+
+
+def _leaves_in_its_log(absence: Absence) -> bool:
+    """True if the member's own log shows the LeaveGroup, and would show at that time why it was sent."""
+    return any(isinstance(event, LeaveSent) for event in absence.departure_lines)
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:

@@ -154,7 +154,7 @@ class ParticipantDrafts:
     def add_nameless(self, event: Event) -> None:
         """Add a client that logs its group and no client id, under the name of its log.
 
-        Only where no coordinator's log is at hand, which would name it, and no other participant writes to its log.
+        Only where no coordinator names it, and no other participant writes to its log.
         """
         speaker, place = event.speaker, place_name(event)
         nobody = event.group is None or speaker.role == "broker" or speaker.client_id is not None
