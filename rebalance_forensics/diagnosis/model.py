@@ -354,6 +354,8 @@ class Incident(Headline, frozen=True, kw_only=True, gc=False):
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
     related: tuple[Relation, ...] = ()
+    impact_if_running: Impact | None = None
+    """What it cost if the members that it takes for paused or cut off were running; None where that changes nothing."""
 
 
 class Gap(Struct, frozen=True, kw_only=True, gc=False):

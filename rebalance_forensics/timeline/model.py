@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.records import Amount, EpochMs, Time, elapsed
+from rebalance_forensics.timeline.windows import SHORTEST_UNREAD_MS
 
 GroupKind = Literal["consumer", "streams", "connect", "schema-registry", "share", "unknown"]
 Protocol = Literal["classic", "consumer", "streams", "share", "unknown"]
@@ -130,11 +132,25 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     incident: Annotated[
         str | None, Meta(description="The id of the one incident that counts it; null where none does.")
     ] = None
+    missed_at: Time | None = None
+    """When the group missed the member whose it was."""
 
     @property
     def lasted_ms(self) -> Amount | None:
         """For how long; None where it lasts, or no line has a time."""
         return elapsed(self.started_at, self.ended_at)
+
+    def if_running(self) -> UnreadSpan | None:
+        """The span if the member, which its group takes for paused or cut off, ran all the while.
+
+        It fetches from the leaders of its partitions until its coordinator refuses it.
+        """
+        if self.missed_at is None or self.why not in ("frozen", "cut-off", "unknown"):
+            return self
+        since = max(self.started_at, self.missed_at)
+        if self.ended_at is not None and self.ended_at - since <= SHORTEST_UNREAD_MS:
+            return None
+        return replace(self, started_at=since, why="fenced", certain=False, from_earliest=None)
 
 
 class ReadSpan(Struct, frozen=True, kw_only=True, gc=False):

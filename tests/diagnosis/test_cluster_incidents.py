@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import generation_of
-from tests.story import Side, Story
+from tests.story import Side, Story, clock, ms
 
 LOST = (
     "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator "
@@ -295,3 +295,42 @@ def test_of_coordinators_that_fall_silent_together_the_one_whose_groups_moved_on
     (one,), _ = told(*cases)
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
     assert set(one.group_names) == {"a", "b", "c"}
+
+
+def evicted_while_running(group: str, at: str) -> GroupCase:
+    """A coordinator evicts two of three members, which are refused and join again 300 ms later."""
+    names = [f"{group}-{n}" for n in (1, 2, 3)]
+    story = Story(group=group).formed(*names)
+    story.started(names[2], "00:59:00.000", **{"session.timeout.ms": 10_000})
+    lost = [story.id_of(client) for client in names[:2]]
+    for member in lost:
+        story.broker(at, story.words.failed(member))
+    for client, member in zip(names[:2], lost, strict=True):
+        refused = (
+            f"Attempt to heartbeat with {generation_of(1, member)} and group instance id Optional.empty failed due "
+        )
+        story.client(client, clock(ms(at) + 200), f"{refused}to UNKNOWN_MEMBER_ID, resetting generation")
+        story.reborn(client)
+    reason = f"removing member {lost[0]} on heartbeat expiration"
+    return story.rebalanced(clock(ms(at) + 300), reason, names).goes_on("01:20:00.000").case()
+
+
+def test_members_read_on_while_their_coordinator_stands_still() -> None:
+    """To their own group they look paused for a session; those of another group show that it was the coordinator."""
+    cases = [evicted_while_running("audit", "01:10:00.000"), evicted_while_running("orders", "01:10:00.003")]
+    alone = sum(i.impact.unread_partition_ms or 0 for case in cases for i in case.incidents)
+    found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
+    (whole,) = found.incidents
+    spans = [span for case in cases for span in found.in_history(case.history).unread if span.incident == whole.id]
+    assert [c.name for c in whole.root_causes[0].culprits] == ["broker-2"]
+    assert {span.why for span in spans} <= {"fenced", "revoked"}
+    assert (whole.impact.unread_partition_ms or 0) == sum(span.lasted_ms or 0 for span in spans) < alone / 2
+
+
+def test_a_host_with_one_member_of_each_of_many_groups_is_not_a_coordinator_that_stood_still() -> None:
+    """Their sessions end close together by chance, spread over a heartbeat interval."""
+    cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 300 * n), members=1) for n in range(10)]
+    (whole,), own = told(*cases)
+    assert (own, len(whole.group_names)) == ([], 10)
+    assert whole.root_causes[0].cause in {"process-crash", "process-pause"}
+    assert whole.root_causes[0].confidence < PROBABLE

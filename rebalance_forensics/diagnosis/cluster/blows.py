@@ -25,6 +25,7 @@ from rebalance_forensics.timeline.windows import (
     NEXT_HEARTBEAT_MS,
     ONE_REBALANCE_MS,
     QUIET_MS,
+    REQUEST_MS,
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
     SESSION_MS,
@@ -197,8 +198,19 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
         for broker, losses in sorted(by_broker.items())
         for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        if len({group for _, group in burst}) > 1 and len(burst) > 2
+        if _ended_by_one_timer(burst)
     ]
+
+
+def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]]) -> bool:
+    """True for sessions of several groups, and of several members of one, that ended together.
+
+    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart.
+    """
+    by_group = Counter(group for _, group in burst)
+    span = burst[-1][0].at - burst[0][0].at
+    whole_groups = max(by_group.values()) > 1 and span <= ROUND_TRIP_MS
+    return len(by_group) > 1 and len(burst) > 2 and (whole_groups or span <= REQUEST_MS)
 
 
 def _stall_of(broker: str, losses: Sequence[Loss]) -> BrokerOutage:
@@ -230,7 +242,11 @@ def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
     verdict = part.headline.root_causes[0]
     # A group that lost all of its members looks shut down; one whose members the logs do not mention again, dead.
     looks_so = part.cause == "shutdown" or (part.cause == "process-crash" and verdict.confidence < PROBABLE)
-    if verdict.confidence >= LIKELY or not (looks_so or (part.cause in FOLLOWS_A_BROKER and not _is_planned(part))):
+    # What its own lines suggest at 0.9 is that each of its members stood still or was cut off, all at one moment.
+    looks_likely = part.cause in ("process-pause", "network-partition") and verdict.confidence <= LIKELY
+    if (verdict.confidence >= LIKELY and not looks_likely) or not (
+        looks_so or (part.cause in FOLLOWS_A_BROKER and not _is_planned(part))
+    ):
         return None
     # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS

@@ -48,6 +48,8 @@ class ClusterIncidents(Struct, frozen=True):
     """The id of a group's incident -> that of the cluster's."""
     triggers: Mapping[tuple[str, str, int], str] = {}
     """(cluster, group, generation) -> the cause of the cluster's incident that began it."""
+    running: frozenset[str] = frozenset()
+    """The incidents of groups whose members ran while a broker did not answer them."""
 
     def own(self, incidents: Iterable[Incident]) -> tuple[Incident, ...]:
         """A case's incidents without those that became a part of a cluster's."""
@@ -62,8 +64,9 @@ class ClusterIncidents(Struct, frozen=True):
             history,
             unread=tuple(
                 [
-                    replace(span, incident=whole) if (whole := self.whole_of.get(span.incident or "")) else span
-                    for span in history.unread
+                    replace(span, incident=whole) if (whole := self.whole_of.get(each.incident or "")) else span
+                    for each in history.unread
+                    if (span := each.if_running() if each.incident in self.running else each) is not None
                 ]
             ),
             generations=tuple(
@@ -91,6 +94,7 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
     incidents: list[Incident] = []
     whole_of: dict[str, str] = {}
     triggers: dict[tuple[str, str, int], str] = {}
+    running: set[str] = set()
 
     def moments_of(part: Part) -> list[int]:
         evidence = whole(part.case, part.number).root_causes[0].evidence
@@ -98,6 +102,9 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
 
     for blow in blows(histories, parts, moments_of):
         own = [whole(part.case, part.number) for part in blow.parts]
+        if blow.kind == "broker":
+            running.update(incident.id for incident in own)
+            own = [replace(i, impact=i.impact_if_running) if i.impact_if_running is not None else i for i in own]
         incident = _incident(blow, own, histories)
         incidents.append(incident)
         for of_group in own:
@@ -105,7 +112,7 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
             if of_group.root_causes[0].cause != blow.cause:
                 place = (of_group.cluster, of_group.group or "")
                 triggers |= {(*place, number): blow.cause for number in of_group.generations}
-    return ClusterIncidents(tuple(incidents), whole_of, triggers)
+    return ClusterIncidents(tuple(incidents), whole_of, triggers, frozenset(running))
 
 
 def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline]) -> Incident:

@@ -183,6 +183,14 @@ def incident_of(
     first = draft.findings[0]
     impact = impact_of(timeline, started, ended, rebalances, unread, absent_members)
     impact = replace(impact, rebalances=impact.rebalances + len(shared)) if shared else impact
+    running = [span for each in unread if (span := each.if_running()) is not None]
+    if_running = (
+        None
+        if running == [*unread]
+        else replace(
+            impact_of(timeline, started, ended, rebalances, running, absent_members), rebalances=impact.rebalances
+        )
+    )
     return Incident(
         id=_id(timeline, generations, verdict),
         group=timeline.group,
@@ -196,6 +204,7 @@ def incident_of(
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
         would_decide=would_decide(timeline, causes, first, rivals) if confidence < SURE or rivals else (),
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
+        impact_if_running=if_running,
         followups=tuple(sorted([f for f in followups if f])),
         generations=generations,
         impact=impact,

@@ -352,6 +352,7 @@ class Gaps:
             why=self._why(before, until),
             certain=certain and before.certain,
             from_earliest=before.earliest,
+            missed_at=before.missed_at,
         )
 
     def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
