@@ -95,6 +95,12 @@ def decimal(text: str) -> float:
     return number
 
 
+def kib(text: str) -> int:
+    """The memory that HotSpot prints as `3900M`, in KiB."""
+    number, unit = int(text[:-1]), text[-1]
+    return number // 1024 if unit == "B" else number * {"K": 1, "M": 1024, "G": 1024 * 1024}[unit]
+
+
 def option_int(text: str) -> int | None:
     """The number inside Optional[3] or OptionalInt[3], or the bare number."""
     inner = option(text)
@@ -315,6 +321,13 @@ TYPES: Mapping[str, HoleType] = {
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),
     "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
+    # No stop of the JVM below a tenth of a second is read: a healthy log has one a second.
+    "millis": HoleType(r"\d{3,}\.\d+", lambda text: round(decimal(text))),
+    "nanos": HoleType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),
+    "seconds": HoleType(
+        r"(?:[1-9]\d*|0[.,][1-9])\d*(?:[.,]\d+)?", lambda text: round(decimal(text.replace(",", ".")) * 1000)
+    ),
+    "memory": HoleType(r"\d{1,12}[BKMG]", kib),
     "bool": HoleType(r"(?i:true|false)", lambda text: text.lower() == "true"),
     "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
     "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", option_int),

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
+from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Row, Subject
@@ -44,6 +45,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     ongoing: bool = False
     followups: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    behind: tuple[Link, ...] = ()
     accounts_for: tuple[Fact, ...] = ()
     """Everything it explains or implies."""
 

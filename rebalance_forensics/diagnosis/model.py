@@ -54,6 +54,15 @@ class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
     evidence: Evidence | None = None
 
 
+class Behind(Struct, frozen=True, kw_only=True, gc=False):
+    """One thing behind a cause, by the logs of a JVM, of the kernel or of a supervisor: a GC, an OOM kill."""
+
+    what: str
+    why: str
+    confidence: Probability
+    evidence: tuple[Evidence, ...]
+
+
 class Blame(Struct, frozen=True, kw_only=True, gc=False):
     """One cause: how likely it is and who made it happen."""
 
@@ -71,8 +80,8 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
     """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
 
     JSON: ClassVar[str] = (
-        "cause, confidence, culprits, whole_narrative as narrative, evidence, advice, known_bugs, evidence_total, "
-        "chain, occurrences, affected"
+        "cause, confidence, culprits, whole_narrative as narrative, evidence, behind, advice, known_bugs, "
+        "evidence_total, chain, occurrences, affected"
     )
 
     narrative: str
@@ -86,6 +95,9 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
     advice: tuple[Advice, ...] = ()
     known_bugs: tuple[KnownBug, ...] = ()
     chain: tuple[ChainLink, ...] = ()
+    behind: Annotated[
+        tuple[Behind, ...], Meta(description="What made it so, nearest first; empty where no log shows it.")
+    ] = ()
 
     @property
     def whole_narrative(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
@@ -34,6 +35,7 @@ def about_absences(
     advice: tuple[Advice, ...] = (),
     onset: int | None = None,
     struck_at: int | None = None,
+    behind: tuple[Link, ...] = (),
 ) -> Hypothesis:
     """Members were away, for one reason; `{who}` in the narrative names them.
 
@@ -63,6 +65,7 @@ def about_absences(
         onset=onset,
         struck_at=struck_at,
         advice=advice,
+        behind=behind,
     )
 
 
@@ -78,6 +81,7 @@ def about_heartbeat_loss(
     clues: Mapping[Row, Answer] | None = None,
     advice: tuple[Advice, ...] = (),
     as_instance: bool = False,
+    behind: tuple[Link, ...] = (),
 ) -> Hypothesis:
     """One member stopped heartbeating, for one reason; `own` is what its own log shows of it."""
     return about_absences(
@@ -93,6 +97,7 @@ def about_heartbeat_loss(
         onset=silent_since(timeline, absence, own),
         struck_at=absence.at,
         advice=advice,
+        behind=behind,
     )
 
 

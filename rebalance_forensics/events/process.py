@@ -110,6 +110,32 @@ class ProcessDied(Event, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class ThreadsStopped(Event, frozen=True, kw_only=True):
+    """A JVM had stopped all its threads for `stopped_ms`, up to the time of the line; heartbeats stand still meanwhile.
+
+    `operation` is what they were stopped for; of a collection, `before_kib` and `after_kib`
+    are what it left of the heap, whose size was `size_kib`.
+    """
+
+    what: Literal["gc-pause", "safepoint"]
+    stopped_ms: int
+    operation: str | None = None
+    before_kib: int | None = None
+    after_kib: int | None = None
+    size_kib: int | None = None
+
+
+class ProcessKilled(Event, frozen=True, kw_only=True):
+    """The kernel or a supervisor ended a process, or saw that it was ended from outside; it logs nothing itself."""
+
+    why: Literal["oom-kill", "killed", "crashed"]
+    by: Literal["kernel", "systemd"]
+    pid: int | None = None
+    command: str | None = None
+    unit: str | None = None
+    signal: str | None = None
+
+
 class ExceptionLogged(Event, frozen=True, kw_only=True):
     """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message.
 

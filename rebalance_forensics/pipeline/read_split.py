@@ -29,6 +29,7 @@ from rebalance_forensics.pipeline.nameless_clients import in_their_only_group
 from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
+from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.lines.line_counts import Times
 from rebalance_forensics.sources.profiles.profile import FileProfile
@@ -118,7 +119,7 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     pasted = split.profile.document == PASTE
     known = _Remembered(catalog, pasted=pasted)
     matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
-    batches = read_records(split, _hits_in_a_paste(catalog) if pasted else catalog.prefilter().hits, counts)
+    batches = read_records(split, _hits_in_a_paste(catalog) if pasted else _hits_in(split.profile, catalog), counts)
     if not split.is_part:
         batches = marked_if_torn(batches)
     for batch in known.in_doubt_last(batches) if pasted else batches:
@@ -185,6 +186,15 @@ class _Telling:
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
         self.mentions.note(mention)
         self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
+
+
+def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
+    """The words of the catalog; in a log of one layout that names what is relevant in it, that alone."""
+    layout = layouts.by_name().get(profile.layout)
+    relevant = getattr(layout, "relevant", None) if profile.layouts in ((), (profile.layout,)) else None
+    if relevant is None:
+        return catalog.prefilter().hits
+    return lambda block: [match.start() for match in relevant.finditer(block)]
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:

@@ -28,6 +28,8 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     if others:
         members = all(culprit.kind == "group" for culprit in cause.culprits)
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
+    for link in cause.behind:
+        yield "Behind it", link.why
     yield "Impact", impact(incident.impact, groups=max(1, len(incident.groups)))
     yield "When", since(incident)
     if incident.occurrences > 1:

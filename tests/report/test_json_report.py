@@ -31,7 +31,7 @@ CONTRACT = {
         *("id", "scope", "group", "cluster", "started_at", "ended_at", "ongoing", "severity", "summary", "root_causes"),
         *("ruled_out", "would_decide", "followups", "generations", "impact"),
     ),
-    "root_cause": ("cause", "confidence", "culprits", "narrative", "evidence", "advice", "known_bugs"),
+    "root_cause": ("cause", "confidence", "culprits", "narrative", "evidence", "behind", "advice", "known_bugs"),
     "evidence": ("path", "line", "byte_offset", "timestamp", "text"),
 }
 

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
 from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
@@ -54,6 +54,8 @@ CAUSE = Cause(
         speaks_for(connections.disconnects, STRONG + WEAK, absent=DECISIVE),
         speaks_for(connections.cut_off_alone, STRONG),
         speaks_against(connections.one_broker_lost, WEAK),
+        speaks_against(process_stops.threads_stopped, DECISIVE),
+        speaks_against(process_stops.was_killed, DECISIVE),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=STRONG),

@@ -22,8 +22,9 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_against,
     speaks_for,
 )
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
+from rebalance_forensics.diagnosis.signs.process_stops import behind_end, kills_of
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.timeouts import least_session, session_setting
 from rebalance_forensics.events.process import ProcessDied
@@ -60,6 +61,8 @@ CAUSE = Cause(
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(said_to_have_died, DECISIVE),
+        speaks_for(process_stops.was_killed, DECISIVE),
+        speaks_against(process_stops.threads_stopped, STRONG),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
         speaks_against(heartbeats.old_id_used_again, DECISIVE),
         speaks_against(heartbeats.own_log_continues, STRONG + WEAK, absent=STRONG),
@@ -90,14 +93,16 @@ CAUSE = Cause(
 def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> Hypothesis:
     """Its process died; `newcomers` without a name took its place."""
     died = death_of(timeline, absence)
+    kills = kills_of(timeline, absence)
     return about_heartbeat_loss(
         timeline,
         absence,
         narrative=stopped_without_leaving(timeline, absence, newcomers),
         severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
-        own=(*((died,) if died is not None else ()), *last_line(timeline, absence)),
+        own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
         implies=newcomers,
         advice=after_crash(timeline, absence),
+        behind=behind_end(kills),
     )
 
 
@@ -118,6 +123,12 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 
 def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
     """Where to look for the end of the process: in the JVM's own line, if there is one."""
+    if any(kill.why == "oom-kill" for kill in kills_of(timeline, absence)):
+        return Advice(
+            action="Raise the memory limit of that process or host, or lower what it takes: heap (-Xmx), metaspace, "
+            "threads and direct buffers must fit below the limit.",
+            why="The kernel killed it because memory ran out.",
+        )
     died = death_of(timeline, absence)
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         return Advice(

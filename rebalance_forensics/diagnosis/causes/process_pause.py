@@ -9,12 +9,24 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, returns
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    STRONG,
+    WEAK,
+    speaks_against,
+    speaks_for,
+)
+from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.heartbeats import (
     heartbeats_between_records,
     heartbeats_in_the_loop,
     other_threads_stayed,
+)
+from rebalance_forensics.diagnosis.signs.process_stops import (
+    behind_pause,
+    heap_after,
+    is_full,
+    stops_of_threads,
 )
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.silences import (
@@ -27,6 +39,7 @@ from rebalance_forensics.diagnosis.wording.silences import (
 )
 from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ThreadsStopped
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import known_session_ms
@@ -49,6 +62,8 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
+        speaks_for(process_stops.threads_stopped, DECISIVE),
+        speaks_against(process_stops.was_killed, DECISIVE),
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(heartbeats.own_log_continues, STRONG, absent=DECISIVE),
         speaks_against(heartbeats.new_process, DECISIVE),
@@ -81,13 +96,56 @@ CAUSE = Cause(
 def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
     """Its process stood still and resumed later."""
     own = lines_after(timeline, absence)
+    stops = stops_of_threads(timeline, absence)
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=sent_no_heartbeat(timeline, absence, own),
+        narrative=_stood_still(timeline, absence, stops) if stops else sent_no_heartbeat(timeline, absence, own),
         severity="warning",
-        own=own,
-        advice=after_pause(timeline, absence),
+        own=(*stops[:1], *own),
+        advice=(*after_stop_of_threads(stops[0]), *after_pause(timeline, absence)[1:])
+        if stops
+        else after_pause(timeline, absence),
+        behind=behind_pause(stops),
+    )
+
+
+def _stood_still(timeline: Timeline, absence: Absence, stops: Sequence[ThreadsStopped]) -> str:
+    """`was evicted after 10 s without a heartbeat: its JVM stood still for 14.2 s (Full GC)`."""
+    stop = stops[0]
+    operation = f" ({stop.operation})" if stop.operation else ""
+    heap = heap_after(stop)
+    full = f"; {heap} of its heap were in use after it" if heap else ""
+    return (
+        f"{{who}} {silenced(timeline, absence)}: its JVM stopped all threads for "
+        f"{seconds(stop.stopped_ms)}{operation}{full}."
+    )
+
+
+def after_stop_of_threads(stop: ThreadsStopped) -> tuple[Advice, ...]:
+    """What to change so that a JVM does not stand still for so long."""
+    if is_full(stop):
+        return (
+            Advice(
+                action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+                why=f"{heap_after(stop)} were still in use after a collection of {seconds(stop.stopped_ms)}.",
+                cost="A larger heap takes memory from the page cache and other processes of the host.",
+            ),
+        )
+    if stop.what == "gc-pause":
+        return (
+            Advice(
+                action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
+                why=f"One {stop.operation or 'collection'} took {seconds(stop.stopped_ms)}.",
+            ),
+        )
+    return (
+        Advice(
+            action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from "
+            "its CPU meanwhile.",
+            why=f"The JVM stopped all threads for {seconds(stop.stopped_ms)}"
+            f"{f' for {stop.operation}' if stop.operation else ''}.",
+        ),
     )
 
 

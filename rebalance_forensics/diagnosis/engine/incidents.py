@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.engine.impact import (
 )
 from rebalance_forensics.diagnosis.engine.wanted_logs import would_decide
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.model import Advice, Behind, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
@@ -58,6 +58,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         occurrences=len(hypotheses),
         affected=tuple(_others(findings)),
         advice=_advice(findings),
+        behind=_behind(findings),
         known_bugs=known_bugs_of(timeline, cause, because),
         chain=tuple(
             [
@@ -65,6 +66,15 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
                 for e in sorted(because, key=by_time_then_origin)[:LONGEST_CHAIN]
             ]
         ),
+    )
+
+
+def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
+    """What stands behind the first of them of which logs show it."""
+    links = next((w.hypothesis.behind for w in findings if w.hypothesis.behind), ())
+    return tuple(
+        Behind(what=link.what, why=link.why, confidence=link.confidence, evidence=tuple(map(evidence_of, link.lines)))
+        for link in links
     )
 
 

@@ -2,11 +2,13 @@
 
 A file gives either the `header` of a record as an expression, with what its first line `starts` with for the count in
 bulk, or the `keys` of a JSON object. Where that is not enough it names code: `then` reads further what a header left,
-`code` is a class of its own. Adding a layout is adding a file; tests/sources/test_layouts.py checks all of them.
+`code` is a class of its own. Of a log in one layout alone that says what is `relevant`, no other line is looked at.
+Adding a layout is adding a file; tests/sources/test_layouts.py checks all of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -37,6 +39,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     header: Expression | None = None
     trailer: Expression | None = None
     then: str | None = None
+    relevant: Expression | None = None
     keys: Mapping[str, tuple[str, ...] | str] = {}
 
     def layout(self) -> Layout:
@@ -51,6 +54,8 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             settings["header"] = self.pattern(self.header)
         if self.trailer:
             settings["trailer"] = self.pattern(self.trailer)
+        if self.relevant:
+            settings["relevant"] = re.compile(self.pattern(self.relevant).pattern.encode())
         if self.then:
             settings["then"] = in_code(__name__, self.then)
         return cast("Layout", kind(**settings))

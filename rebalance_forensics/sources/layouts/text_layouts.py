@@ -22,7 +22,8 @@ class TextLayout(Struct, frozen=True, kw_only=True):
     """A layout written as a regular expression with the groups time, level, logger, thread and message.
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
-    behind the message, with the groups logger and thread; `then` reads what an expression cannot.
+    behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
+    log in this layout alone, no line is looked at without what is `relevant`.
     """
 
     rank: int
@@ -30,6 +31,7 @@ class TextLayout(Struct, frozen=True, kw_only=True):
     header: re.Pattern[str]
     trailer: re.Pattern[str] | None = None
     then: Callable[[Parsed], Parsed] | None = None
+    relevant: re.Pattern[bytes] | None = None
 
     def is_header(self, line: str) -> bool:
         """True if a record starts with this line."""

@@ -1,0 +1,124 @@
+"""What stopped a member's process, by the logs of its JVM, of the kernel and of its supervisor.
+
+The process itself logs nothing of it: a JVM writes how long its threads stood still into a log of its own, the kernel
+and systemd write whom they killed. Such a line is tied to a member by its place (host, process) and by time, never by
+nearness alone: a stop has to fill the session that ran out, and after a kill the same process may log nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics.diagnosis.behind import Link
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.memory import use
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped
+from rebalance_forensics.timeline.clients import is_java_member
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
+
+# After a full collection this share of the heap is still in use: the next collection follows soon.
+_FULL_IN_TENTHS = 9
+
+
+@sign(present="its JVM logged that all its threads stood still while its session ran out", absent="")
+def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
+    """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
+    stops = [e for absence in subject.absences for e in stops_of_threads(timeline, absence)]
+    return Present(tuple(stops)) if stops else Unobservable()
+
+
+@sign(present="the kernel or a supervisor logged that its process was killed", absent="")
+def was_killed(timeline: Timeline, subject: Subject) -> Answer:
+    """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
+    kills = [e for absence in subject.absences for e in kills_of(timeline, absence)]
+    return Present(tuple(kills)) if kills else Unobservable()
+
+
+def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
+    """The stops of its JVM in which its session ran out, the longest first; none where they explain only part of it."""
+    # The coordinator counts from the last heartbeat, which may have come up to an interval before the stop.
+    session = session_timeout_ms(timeline)
+    needed = session - heartbeat_interval_ms(timeline)
+    stops = [
+        e
+        for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
+        if absence.participant in timeline.participants.at_place(e) and _began(e) <= absence.at
+    ]
+    spans = sorted((max(_began(e), absence.at - session), min(time_of(e), absence.at)) for e in stops)
+    covered, until = 0, absence.at - session
+    for begin, end in spans:
+        covered += max(end - max(begin, until), 0)
+        until = max(until, end)
+    if covered < needed - ROUND_TRIP_MS:
+        return ()
+    # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap says more.
+    return tuple(sorted(stops, key=lambda e: (-e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)))
+
+
+def _began(event: ThreadsStopped) -> int:
+    return time_of(event) - event.stopped_ms
+
+
+def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
+    """What the kernel or a supervisor logged of the end of its process; none where it may have been another one's."""
+    participant = absence.participant
+    begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline)
+    kills = [
+        e
+        for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
+        if [*timeline.participants.at_place(e)] == [participant] and _may_be(timeline, absence, e)
+    ]
+    if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
+        return ()
+    own = timeline.events_from(participant, Event)
+    return tuple(e for e in kills if not own.any_between(time_of(e) + ROUND_TRIP_MS, absence.at - 1))
+
+
+def _may_be(timeline: Timeline, absence: Absence, kill: ProcessKilled) -> bool:
+    return kill.command is None or (kill.command == "java") == is_java_member(timeline, absence.participant)
+
+
+def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
+    """Why the process stood still: its JVM's stop, and the full heap behind that."""
+    if not stops:
+        return ()
+    longest = stops[0]
+    stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
+    times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
+    operation = f" ({longest.operation})" if longest.operation else ""
+    why = f"Its JVM stopped all threads for {seconds(stood)}{operation}{times}."
+    links = [Link(longest.what, why, 0.97, stops[:4])]
+    if (heap := heap_after(longest)) and is_full(longest):
+        links.append(Link("heap-full", f"Its heap was full: {heap} were in use after the collection.", 0.9, (longest,)))
+    return tuple(links)
+
+
+def behind_end(kills: Sequence[ProcessKilled]) -> tuple[Link, ...]:
+    """Why the process ended: who killed it, and for what."""
+    if not kills:
+        return ()
+    by_memory = next((e for e in kills if e.why == "oom-kill"), None)
+    first = by_memory or kills[0]
+    who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
+    if by_memory is not None:
+        killer = "The kernel" if first.by == "kernel" else "systemd reports that the kernel"
+        return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, kills[:4]),)
+    what = "killed" if first.why == "killed" else "crashed"
+    return (Link(what, f"systemd logged that {who} was ended by signal {first.signal}.", 0.9, kills[:4]),)
+
+
+def is_full(stop: ThreadsStopped) -> bool:
+    """True where a collection left nearly the whole heap in use."""
+    return bool(stop.size_kib) and (stop.after_kib or 0) * 10 >= (stop.size_kib or 0) * _FULL_IN_TENTHS
+
+
+def heap_after(stop: ThreadsStopped) -> str | None:
+    """`3.8 of 4.0 GiB`: the heap in use after a collection."""
+    return use(stop.after_kib, stop.size_kib) if stop.after_kib is not None and stop.size_kib else None

@@ -1,0 +1,84 @@
+"""What stood behind a pause or a death: the JVM's own log, the kernel's, systemd's."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from tests.diagnosis.expiries import evicted
+from tests.diagnosis.test_process_pause import UNKNOWN
+from tests.story import Story
+
+FULL_GC = "GC(12) Pause Full (G1 Compaction Pause) 3990M->3899M(4096M) {}.512ms"
+YOUNG_GC = "GC(13) Pause Young (Normal) (G1 Evacuation Pause) 2100M->310M(4096M) {}.512ms"
+OOM = "Memory cgroup out of memory: Killed process 4242 ({}) total-vm:8388608kB, anon-rss:4194304kB, file-rss:0kB"
+
+
+def resumed(*gc_lines: tuple[str, str]) -> Story:
+    """A member whose session ran out at 01:09:30 and that came back at 01:10:20, with lines of its JVM."""
+    story = evicted()
+    for time, message in gc_lines:
+        story.line("c-3/gc.log", time, message, logger="jdk.Hotspot")
+    told = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.020", UNKNOWN.format(told))
+    story.reborn("c-3")
+    return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+def behind(incident: Incident) -> list[str]:
+    return [link.what for link in incident.root_causes[0].behind]
+
+
+def test_a_collection_that_outlasted_the_session_is_behind_the_pause() -> None:
+    incident = resumed(("01:10:19.900", FULL_GC.format(64_210))).the_incident()
+    assert incident.root_causes[0].cause == "process-pause"
+    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert "its JVM stopped all threads for 1 min 04 s (Full GC)" in incident.summary
+    assert incident.root_causes[0].advice[0].action.startswith("Give that process a larger heap")
+    assert incident.root_causes[0].behind[0].evidence[0].path == "c-3/gc.log"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (),
+        (("01:09:29.000", YOUNG_GC.format(1_210)),),
+        (("01:05:00.000", FULL_GC.format(50_210)),),
+        (("01:11:30.000", FULL_GC.format(50_210)),),
+    ],
+    ids=["none", "shorter than the session", "before the session", "after the session"],
+)
+def test_a_stop_that_does_not_fill_the_session_is_beside_the_point(lines: tuple[tuple[str, str], ...]) -> None:
+    incident = resumed(*lines).the_incident()
+    assert behind(incident) == []
+    assert incident.summary == resumed().the_incident().summary
+
+
+def test_a_member_on_another_host_is_not_blamed_for_that_hosts_collection() -> None:
+    story = resumed()
+    story.line("c-1/gc.log", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
+    assert behind(story.the_incident()) == []
+
+
+def test_the_kernel_that_killed_a_process_is_behind_its_death() -> None:
+    story = evicted()
+    story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
+    cause = story.goes_on("01:15:00.000").the_incident().root_causes[0]
+    assert (cause.cause, cause.confidence) == ("process-crash", 0.97)
+    assert [link.what for link in cause.behind] == ["oom-kill"]
+    assert cause.advice[0].action.startswith("Raise the memory limit")
+
+
+@pytest.mark.parametrize(("time", "command"), [("01:02:00.000", "java"), ("01:09:16.000", "postgres")])
+def test_a_kill_of_another_process_or_of_another_time_is_beside_the_point(time: str, command: str) -> None:
+    story = evicted()
+    story.line("c-3/syslog", time, OOM.format(command), logger="jdk.Hotspot")
+    assert behind(story.goes_on("01:15:00.000").the_incident()) == []
+
+
+def test_a_process_that_logs_on_was_not_the_one_killed() -> None:
+    story = resumed()
+    story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
+    incident = story.the_incident()
+    assert incident.root_causes[0].cause == "process-pause"
+    assert behind(incident) == []
