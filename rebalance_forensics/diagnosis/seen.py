@@ -100,6 +100,18 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
     return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
 
 
+def jvm_log(participant: Participant, begin: int, end: int) -> Need:
+    """What the JVM of a member logged of its collections and safepoints."""
+    what = f"the GC log of {participant.kind} {participant.name} (-Xlog:gc*,safepoint)"
+    return Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
+
+
+def host_logs(participant: Participant, begin: int, end: int) -> Need:
+    """What the kernel and the supervisor logged of a member's process."""
+    what = f"the logs of the kernel and of the supervisor on the host of {participant.kind} {participant.name}"
+    return Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
+
+
 @lru_cache(maxsize=1 << 11)
 def _log_of(participant: Participant) -> str:
     """The member's log in words; cached because sign after sign asks for it."""

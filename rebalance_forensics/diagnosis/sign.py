@@ -37,6 +37,8 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
     end: int | None
     of_the_coordinator: bool = False
     """True for the log of the group's coordinator, whichever broker that was."""
+    of_its_host: bool = False
+    """True for what the JVM, the kernel or a supervisor logged of its process: no log of the group shows it."""
 
 
 class Present(Struct, frozen=True, gc=False):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
@@ -94,6 +95,9 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         struck_at=away.stop.at if away.stop is not None else None,
         narrative=f"{ending_in_words(away)} after {exception}.",
         advice=_after_failure(away, errors[0], exception),
+        behind=(
+            Link("exception", f"The application logged {exception} before it closed the consumer.", 0.9, errors[:4]),
+        ),
     )
 
 

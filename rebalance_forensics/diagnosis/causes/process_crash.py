@@ -102,7 +102,7 @@ def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arriva
         own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
         implies=newcomers,
         advice=after_crash(timeline, absence),
-        behind=behind_end(kills),
+        behind=behind_end(kills, died),
     )
 
 

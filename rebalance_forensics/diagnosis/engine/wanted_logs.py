@@ -92,7 +92,7 @@ def _members_by_name(timeline: Timeline) -> list[Participant]:
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:
     """True if the log is there already, as long and as detailed as needed."""
-    if need.begin is None or need.end is None:
+    if need.begin is None or need.end is None or need.of_its_host:
         return False
     if need.of_the_coordinator:
         return bool(covering(timeline.coverage.brokers, need.begin, need.end))

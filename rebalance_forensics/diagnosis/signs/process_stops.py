@@ -11,15 +11,17 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.seen import host_logs, jvm_log
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.memory import use
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped
+from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
 
@@ -31,14 +33,21 @@ _FULL_IN_TENTHS = 9
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
     stops = [e for absence in subject.absences for e in stops_of_threads(timeline, absence)]
-    return Present(tuple(stops)) if stops else Unobservable()
+    asked = (a for a in subject.absences if is_java_member(timeline, a.participant))
+    return Present(tuple(stops)) if stops else Unobservable(tuple(jvm_log(*_silence(timeline, a)) for a in asked))
 
 
 @sign(present="the kernel or a supervisor logged that its process was killed", absent="")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
     """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
     kills = [e for absence in subject.absences for e in kills_of(timeline, absence)]
-    return Present(tuple(kills)) if kills else Unobservable()
+    asked = subject.absences
+    return Present(tuple(kills)) if kills else Unobservable(tuple(host_logs(*_silence(timeline, a)) for a in asked))
+
+
+def _silence(timeline: Timeline, absence: Absence) -> tuple[Participant, int, int]:
+    """The member, and from when to when it sent no heartbeat."""
+    return absence.participant, absence.at - session_timeout_ms(timeline), absence.at
 
 
 def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
@@ -100,10 +109,13 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def behind_end(kills: Sequence[ProcessKilled]) -> tuple[Link, ...]:
-    """Why the process ended: who killed it, and for what."""
+def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tuple[Link, ...]:
+    """Why the process ended: who killed it, and for what, or what its JVM died of."""
     if not kills:
-        return ()
+        if died is None or not died.reason:
+            return ()
+        what = "out-of-memory" if died.reason.startswith("OutOfMemoryError") else "crashed"
+        return (Link(what, f"Its JVM ended with {died.reason}.", 0.97, (died,)),)
     by_memory = next((e for e in kills if e.why == "oom-kill"), None)
     first = by_memory or kills[0]
     who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
