@@ -7,7 +7,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.generate import generate
-from benchmarks.growth_logs import GROWING
+from benchmarks.growth_logs import GROWING, write_growing
 from benchmarks.measuring import ours, table
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
@@ -55,9 +55,7 @@ def measure_directions(directory: Path, *, size: int) -> str:
 
 
 def _seconds(directory: Path, what: str, size: int) -> float:
-    file = directory / "growing" / "server.log"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(GROWING[what](size))
+    logs = write_growing(directory / "growing", what, size)
     begun = time.process_time()
-    analyze([str(file)], AnalyzeOptions(engine="local"))
+    analyze([str(logs)], AnalyzeOptions(engine="local"))
     return time.process_time() - begun

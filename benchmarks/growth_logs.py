@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 NAME_BYTES = 32
 """A name is this many times as long as a list has items, so that 32 000 make one of 1 MB."""
@@ -11,14 +13,15 @@ NAME_BYTES = 32
 _COORDINATOR = "kafka.coordinator.group.GroupCoordinator"
 _CONSUMER = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 _STREAMS = "org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor"
+_START = datetime(2026, 11, 21, 2, tzinfo=UTC)
 _SECOND = 1000
 _MINUTE = 60 * _SECOND
+_HOUR = 60 * _MINUTE
 
 
 def _line(at: int, message: str, logger: str = _COORDINATOR) -> str:
-    seconds, ms = divmod(at, _SECOND)
-    clock = f"{2 + seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02},{ms:03}"
-    return f"[2026-11-21 {clock}] INFO {message} ({logger})\n"
+    time = _START + timedelta(milliseconds=at)
+    return f"[{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}] INFO {message} ({logger})\n"
 
 
 def _consumer(at: int, message: str, client: str = "c-1") -> str:
@@ -91,10 +94,66 @@ def _joined_anew(number: int) -> str:
     )
 
 
+def _evicted(number: int, at: int, client: str) -> str:
+    """A member falls silent, is removed, and comes back under another id."""
+    member, next_id = (f"{client}-{life:08x}-aaaa-bbbb-cccc-{life:012x}" for life in (number, number + 1))
+    joins = (
+        "Dynamic member with unknown member id joins group payments in PreparingRebalance state. Created a new member "
+        f"id {next_id} and request the member to rejoin with this id."
+    )
+    return (
+        _line(at, f"[GroupCoordinator 1]: Member {member} in group payments has failed, removing it from the group")
+        + _opened(at + 1, number, f"removing member {member} on heartbeat expiration")
+        + _line(at + 2 * _SECOND, f"[GroupCoordinator 1]: {joins}")
+        + _stabilized(at + 3 * _SECOND, number + 1)
+    )
+
+
+def _generation(client: str, number: int, at: int) -> str:
+    """A rebalance in the log of one member."""
+    known = f"generationId={number}, memberId='{client}-7f-aaaa', protocol='range'"
+    return "".join(
+        _consumer(at + after, text, client)
+        for after, text in (
+            (0, "Request joining group due to: group is already rebalancing"),
+            (5, f"Revoke previously assigned partitions {client}-0"),
+            (9, "(Re-)joining group"),
+            (2_000, f"Successfully joined group with generation Generation{{{known}}}"),
+            (2_030, f"Successfully synced group in generation Generation{{{known}}}"),
+            (2_031, f"Adding newly assigned partitions: {client}-0"),
+        )
+    )
+
+
+def _connection_lost(number: int) -> str:
+    at, cause = number * 10 * _SECOND, ("disconnected.", "(b2:9092) could not be established.")[number % 2]
+    text = f"Node 2 {cause}" if number % 2 == 0 else f"Connection to node 2 {cause} Node may not be available."
+    return _line(at, f"[Producer clientId=p-{number % 5}] {text}", "org.apache.kafka.clients.NetworkClient")
+
+
+def _restarted(number: int) -> str:
+    """Another broker hands a partition over and takes it back."""
+    at = number * _MINUTE
+    return (
+        _line(at, "[Controller id=1] Broker failure callback for 2", "kafka.controller.KafkaController")
+        + _line(at + 5, f"[GroupCoordinator 1]: Elected as the group coordinator for partition 7 in epoch {2 * number}")
+        + _line(
+            at + 9 * _SECOND, "[Controller id=1] New broker startup callback for 2", "kafka.controller.KafkaController"
+        )
+        + _line(
+            at + 10 * _SECOND,
+            f"[GroupCoordinator 1]: Resigned as the group coordinator for partition 7 in epoch Some({2 * number + 1})",
+        )
+    )
+
+
 _VERSION = _line(0, "Kafka version: 3.9.0", "org.apache.kafka.common.utils.AppInfoParser")
 _LATER = 4 * _MINUTE
 
-GROWING: Mapping[str, Callable[[int], str]] = {
+Logs = str | Mapping[str, str]
+"""A server.log, or the logs under their names."""
+
+GROWING: Mapping[str, Callable[[int], Logs]] = {
     "members in a leader's assignment": lambda size: (
         _incident()
         + _consumer(
@@ -171,9 +230,33 @@ GROWING: Mapping[str, Callable[[int], str]] = {
         + _stabilized(number * 3 * _SECOND + _SECOND, number + 1)
         for number in range(size)
     ),
+    "evictions of a member": lambda size: "".join(_evicted(n, n * _MINUTE, "c-1") for n in range(size)),
+    "incidents hours apart": lambda size: "".join(_evicted(n, n * _HOUR, f"c-{n % 3}") for n in range(size)),
+    "restarts of another broker": lambda size: _incident() + "".join(map(_restarted, range(size))),
+    "connections that its process loses": lambda size: {
+        "c-1/app.log": _generation("c-1", 1, 0) + "".join(map(_connection_lost, range(size))),
+        "c-2/app.log": _generation("c-2", 1, 0),
+    },
+    "members with a log each": lambda size: {
+        f"c-{n}/app.log": "".join(_generation(f"c-{n}", g, g * _MINUTE + n) for g in range(1, 4)) for n in range(size)
+    },
+    "files of a rolled log": lambda size: {
+        f"c-1/app.log.{size - n}": _generation("c-1", n, n * _MINUTE) + _generation("c-2", n, n * _MINUTE + 3)
+        for n in range(1, size)
+    },
     "times that a client joins anew": lambda size: _VERSION + "".join(map(_joined_anew, range(size))),
 }
-"""What grows, and the log in which it has a size."""
+"""What grows, and the logs in which it has a size."""
+
+
+def write_growing(directory: Path, what: str, size: int) -> Path:
+    """Write the logs of a size to a directory of their own."""
+    logs = GROWING[what](size)
+    place = directory / what / str(size)
+    for name, text in {"server.log": logs}.items() if isinstance(logs, str) else logs.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
 
 
 def _json(fields: Mapping[str, object], number: int = 0) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Literal
@@ -82,7 +83,7 @@ from rebalance_forensics.timeline.model import (
 )
 from rebalance_forensics.timeline.ownership.ledger import Owner
 from rebalance_forensics.timeline.ownership.owners import ownership_of
-from rebalance_forensics.timeline.time_index import grouped, joined
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -162,13 +163,13 @@ _LABELS: Mapping[str, str] = {
 }
 _SILENT = ("session-expired", "vanished")
 Marks = dict[str, list[Mark]]
-LEAST_BROKER_EVENTS = 100
+LEAST_OTHERS = 100
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """A lane for each member, followed by those of its threads, then one for each coordinator."""
     marks: Marks = defaultdict(list)
-    for event in merged(joined((timeline.own, *timeline.nearby.logs), time_of), _broker_events(timeline)):
+    for event in _events_of_lanes(timeline):
         mark = mark_of(event)
         if mark is not None:
             for name in _lane_names(timeline, event, mark):
@@ -199,22 +200,29 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
     return {thread, participant.name} if mark.severity == "fault" else {thread}
 
 
-def _broker_events(timeline: Timeline) -> list[Event]:
-    """The lines of its coordinators that name no group, limited to about as many as the group's own."""
-    # Those near its rebalances come first: a broker logs more in a day than a picture can show.
+def _events_of_lanes(timeline: Timeline) -> Sequence[Event]:
+    """The group's own lines, with about as many of its members' processes and of its coordinators as there is room."""
+    most = len(timeline.own) + LEAST_OTHERS
+    nearby = _near_rebalances(timeline, [log.of_type(*MARKED) for log in timeline.nearby.logs], most)
     names = {term.broker for term in timeline.coordinators}
     by_broker = [
         timeline.ungrouped.from_broker(broker, *MARKED)
         for broker in timeline.ungrouped.brokers
         if f"broker-{broker}" in names
     ]
-    most = len(timeline.own) + len(timeline.nearby) + LEAST_BROKER_EVENTS
-    if sum(map(len, by_broker)) <= most:
-        return sorted(chain.from_iterable(by_broker), key=by_time_then_origin)
+    others = _near_rebalances(timeline, by_broker, most + len(nearby))
+    return merged(list(merge(timeline.own, nearby, key=time_of)), others)
+
+
+def _near_rebalances(timeline: Timeline, logs: Sequence[TimeIndex[Event]], most: int) -> list[Event]:
+    """The lines of some logs; where there are more than `most`, so many near the group's rebalances."""
+    # A broker, or a process with many clients, logs more in a day than a picture can show.
+    if sum(map(len, logs)) <= most:
+        return sorted(chain.from_iterable(logs), key=by_time_then_origin)
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
         begin, end = rebalance.started_at - ONE_REBALANCE_MS, rebalance.ended_at() + ONE_REBALANCE_MS
-        found |= {id(event): event for events in by_broker for event in events.between(begin, end)}
+        found |= {id(event): event for events in logs for event in events.between(begin, end)}
         if len(found) > most:
             break
     return sorted(islice(found.values(), most), key=by_time_then_origin)

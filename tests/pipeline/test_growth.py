@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.growth_logs import GROWING
+from benchmarks.cluster_logs import write_coordinator, write_node
+from benchmarks.growth_logs import GROWING, write_growing
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 
@@ -27,12 +28,29 @@ def calls_of(work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("what", GROWING)
 def test_twice_as_much_in_one_direction_is_twice_the_work(what: str, tmp_path: Path) -> None:
     def work(size: int) -> Callable[[], object]:
-        file = tmp_path / f"{size}" / "server.log"
-        file.parent.mkdir()
-        file.write_text(GROWING[what](size))
-        return lambda: analyze([str(file)], AnalyzeOptions(engine="local"))
+        logs = write_growing(tmp_path, what, size)
+        return lambda: analyze([str(logs)], AnalyzeOptions(engine="local"))
 
     work(SIZE // 2)()  # loads what is loaded once
     once, twice, four_times = (calls_of(work(SIZE * factor)) for factor in (1, 2, 4))
     assert twice <= MOST * once
     assert four_times <= MOST * twice
+
+
+CALLS_A_PAIR = 0.3
+"""Of a group and a line without one: 190 where each group goes through the lines of its members' processes."""
+
+
+@pytest.mark.parametrize("write", [write_node, write_coordinator])
+def test_no_group_goes_through_lines_that_name_none(write: Callable[[Path, int, int], Path], tmp_path: Path) -> None:
+    # What groups cost by themselves, and lines by themselves, is the same on both sides.
+    groups, lines = (25, 100), (1_000, 4_000)
+
+    def calls(of_groups: int, others: int) -> int:
+        log = write(tmp_path / f"{of_groups}-{others}.log", of_groups, others)
+        return calls_of(lambda: analyze([str(log)], AnalyzeOptions(engine="local")))
+
+    calls(*groups)  # loads what is loaded once
+    few, many = ([calls(number, others) for others in lines] for number in groups)
+    pairs = (groups[1] - groups[0]) * (lines[1] - lines[0])
+    assert (many[1] - many[0]) - (few[1] - few[0]) < CALLS_A_PAIR * pairs
