@@ -154,6 +154,11 @@ def known_session_ms(timeline: Timeline, participant: Participant | None = None)
 
 def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
     """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it."""
+    # A client that is evicted again and again has a member id for each time: nobody goes through them for each absence.
+    return timeline.cached_as(("session of", participant), lambda: _session_of_member_ms(timeline, participant))
+
+
+def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
     # What another client printed says nothing of a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 from typing import TypeVar
@@ -260,14 +261,14 @@ def silences(outcome: Outcome) -> Mapping[str, WhyUnread]:
     return {fact: why for fact, verdict in outcome.explains.items() if (why := reasons[verdict]) is not None}
 
 
-class Extent(Struct, frozen=True, eq=False):
+class Extent(Struct, frozen=True, eq=False, dict=True):
     """From its first evidence to its last known effect: one incident."""
 
     draft: Draft
     started_at: int
     ended_at: int
 
-    @property
+    @cached_property
     def is_fault(self) -> bool:
         """True if any finding is above info."""
         return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)

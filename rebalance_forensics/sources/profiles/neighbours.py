@@ -117,18 +117,23 @@ def _chained(
     for chain in chains:
         members = [found[index] for index in chain]
         known = next((each for each in members if each.layout != layouts.UNKNOWN), members[0])
+        zone = next((each.zone for each in members if each.zone), None)
+        releases = [each.kafka_version for each in members if each.kafka_version]
+        component = _component(members)
+        closed = {each.layout for each in members if each.closed}
+        cut_by_size = rotation.are_cut_by_size([files[each] for each in chain])
         for position, index in enumerate(chain):
             own = done[index] if done[index].layout != layouts.UNKNOWN else replace(known, near_ms=done[index].near_ms)
             done[index] = replace(
                 own,
                 document=None if own.document == PASTE and len(chain) > 1 else own.document,
-                zone=own.zone or next((each.zone for each in members if each.zone), None),
-                kafka_version=_release(own, members),
-                component=_component(members) or own.component,
+                zone=own.zone or zone,
+                kafka_version=_release(own, releases),
+                component=component or own.component,
                 host=own.host or known.host,
-                closed=any(each.closed for each in members if each.layout == own.layout),
+                closed=own.layout in closed,
                 continued=position > 0,
-                cut_by_size=rotation.are_cut_by_size([files[each] for each in chain]),
+                cut_by_size=cut_by_size,
                 continues_in=tuple(files[later] for later in chain[position + 1 :] if later >= deleted),
                 followed_by=_followed_by(
                     looks[index], [looks[later] for later in chain[position + 1 :] if later >= deleted]
@@ -154,15 +159,12 @@ def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
     return tuple(beginnings)
 
 
-def _release(own: FileProfile, chain: Sequence[FileProfile]) -> str | None:
-    """The release that one of them names, else the best bound."""
-    releases = [each.kafka_version for each in chain if each.kafka_version]
-    exact = [release for release in releases if not release.startswith(">")]
-    return (
-        own.kafka_version
-        if own.kafka_version in exact
-        else next(iter(exact), own.kafka_version or next(iter(releases), None))
-    )
+def _release(own: FileProfile, releases: Sequence[str]) -> str | None:
+    """The release that one of the files of a log names, else the best bound; `releases` are those of all its files."""
+    if own.kafka_version is not None and not own.kafka_version.startswith(">") and own.kafka_version in releases:
+        return own.kafka_version
+    exact = next((release for release in releases if not release.startswith(">")), None)
+    return exact or own.kafka_version or next(iter(releases), None)
 
 
 def _component(chain: Sequence[FileProfile]) -> str | None:

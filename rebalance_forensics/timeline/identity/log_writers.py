@@ -7,7 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heappop, heappush
 from itertools import pairwise
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -122,7 +124,7 @@ def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
 
 def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
     """The files grouped by process; empty where the host runs only one."""
-    if not any(log.runs_beside(other) for log in logs for other in logs):
+    if not _any_beside(logs):
         return []
     found: list[list[_Log]] = []
     for log in sorted((log for log in logs if log.first is not None), key=lambda log: (log.first or 0, log.file)):
@@ -132,6 +134,21 @@ def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
         else:
             process.append(log)
     return found
+
+
+def _any_beside(logs: Sequence[_Log]) -> bool:
+    """True where two files were written at the same time by different processes."""
+    # The files of a rolled log, of which there may be thousands, follow one another: few are open at a time.
+    dated = sorted(((log.first, log.last, log) for log in logs if log.first is not None), key=itemgetter(0))
+    written: list[tuple[int, int, _Log]] = []
+    for number, (first, last, log) in enumerate(dated):
+        while written and written[0][0] <= first:
+            heappop(written)
+        if any(log.runs_beside(other) for *_, other in written):
+            return True
+        if last is not None:
+            heappush(written, (last, number, log))
+    return False
 
 
 def _first(processes: Sequence[list[_Log]], fits: Callable[[_Log], bool]) -> list[_Log] | None:
