@@ -334,3 +334,16 @@ def test_a_host_with_one_member_of_each_of_many_groups_is_not_a_coordinator_that
     assert (own, len(whole.group_names)) == ([], 10)
     assert whole.root_causes[0].cause in {"process-crash", "process-pause"}
     assert whole.root_causes[0].confidence < PROBABLE
+
+
+def test_a_leave_of_a_group_that_was_deployed_then_is_part_of_the_deployment() -> None:
+    """A log that begins in the middle does not show who that member was."""
+    cases = [deployed(group, 1) for group in ("audit", "payments")]
+    (whole,) = cluster_incidents(cases, lambda case, number: cases[case].incidents[number]).incidents
+    walk = next(i for i in cases[0].incidents if i.root_causes[0].cause == "rolling-restart")
+    verdict = replace(walk.root_causes[0], cause="scale-in", confidence=PROBABLE)
+    leave = replace(walk, id="leave", started_at=walk.started_at + 1, root_causes=(verdict,))
+    with_leave = [replace(cases[0], incidents=(*cases[0].incidents, leave)), cases[1]]
+    (again,), own = told(*with_leave)
+    assert (again.group_names, own) == (whole.group_names, [])
+    assert "leave" in {part for group in again.groups for part in group.parts}

@@ -558,10 +558,14 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
     found = []
     restarted = [part for part in parts if part.cause in RESTARTED]
     # Whatever is left open of a group's leaves and joins meanwhile is the same deployment's.
-    unsure = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.root_causes[0].confidence < PROBABLE]
+    others = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.severity == "info"]
     for run in of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
         begin, end = min(part.begin for part in run), max(part.end for part in run)
-        run += [part for part in unsure if begin <= part.begin <= end and part.headline.severity == "info"]
+        struck = {part.group for part in run}
+        for part in others:
+            sure = part.headline.root_causes[0].confidence
+            if begin <= part.begin <= end and sure < (LIKELY if part.group in struck else PROBABLE):
+                run.append(part)
         planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(
             Culprit(kind="group", name=name, names=_members_of(run, name)) for name in sorted({p.group for p in run})

@@ -79,6 +79,8 @@ def _hosts(names: Sequence[str], blow: Blow) -> str:
 
 
 def _brokers(names: Sequence[str], blow: Blow) -> str:
+    if not names and blow.cause == "offsets-topic-unavailable":
+        return "__consumer_offsets could not be written"
     if not names:
         return "The coordinator changed"
     by_name: dict[str, list[BrokerOutage]] = {name: [o for o in blow.outages if o.broker == name] for name in names}
