@@ -44,7 +44,7 @@ def analyze(
 ) -> AnalyzedLogs:
     """Analyze logs; the options are those of the command line. A running Spark session is used as it is.
 
-    InputError says what to put right; DefectError is a mistake of ours that left no report.
+    InputError says what to put right; DefectError is an internal error that left no report.
     """
     options = AnalyzeOptions(
         engine=engine,

@@ -76,7 +76,7 @@ def _checked(path: Path, found: Mapping[str, Any], known: Mapping[str, tuple[str
     checked: dict[str, Any] = {}
     for name, value in found.items():
         if name not in known:
-            raise InputError(f"{path}: {name} is no setting; {did_you_mean(name, known, 'settings')}")
+            raise InputError(f"{path}: unknown setting {name}; {did_you_mean(name, known, 'settings')}")
         parameter, kind = known[name]
         texts = value if isinstance(value, list) else ()
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,6 +102,7 @@ def _time(line: str, record: LogRecord) -> str | None:
 
 
 if TYPE_CHECKING:
+    from rebalance_forensics.diagnosis.cause import Cause
     from rebalance_forensics.diagnosis.model import Incident
     from rebalance_forensics.report.terminal import Explanation
 
@@ -112,7 +113,8 @@ def explain(
     cause: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A cause or follow-up, such as slow-processing or cooperative; or LOGS#INCIDENT-ID for one incident.",
+            help="A cause or follow-up, such as slow-processing or cooperative; a setting, a KIP, a bug such as "
+            "KAFKA-14024, an error code; or LOGS#INCIDENT-ID for one incident.",
             metavar="CAUSE",
             show_default=False,
             autocompletion=causes,
@@ -138,7 +140,9 @@ def explain(
     Of an incident: every cause that was considered, what speaks for and against it, with the lines.
     """
     if (not cause) == (line is None):
-        raise InputError(f"explain takes a cause, LOGS#INCIDENT-ID or --line; causes: {', '.join(_causes())}.")
+        raise InputError(
+            f"explain takes a cause, a setting, LOGS#INCIDENT-ID or --line; causes: {', '.join(_causes())}."
+        )
     path, incident_id = split_incident_id(cause[0]) if cause and len(cause) == 1 else ("", None)
     if incident_id is not None:
         analysis = run([path], options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home))
@@ -176,11 +180,56 @@ def _explained(asked: str) -> str:
         explanation = _cause(name)
     elif name in FOLLOW_UPS:
         explanation = _follow_up(name)
+    elif (found := _kafkas_own(asked.strip())) is not None:
+        explanation = found
     else:
-        near = near_names(asked, [*_causes(), *FOLLOW_UPS], limit=3)
-        meant = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_causes())}."
-        raise InputError(f"{asked!r} is no cause; {meant}")
+        from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
+
+        near = near_names(asked, [*_causes(), *FOLLOW_UPS, *SETTINGS], limit=3)
+        meant = (
+            f"did you mean {' or '.join(near)}?" if near else "it takes a cause, a setting, a KIP, a bug or an error."
+        )
+        raise InputError(f"nothing is known of {asked!r}; {meant}")
     return render_explain(explanation, width=width(), color=colored())
+
+
+def _kafkas_own(asked: str) -> Explanation | None:
+    """A setting, a KIP, a bug of Kafka's or an error code, with the causes that it belongs to; None for any other."""
+    from rebalance_forensics.diagnosis.reference.kips import KIPS, WHERE  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
+    from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
+
+    if (setting := asked.casefold()) in SETTINGS:
+        concerned = _causes_with(lambda cause: setting in cause.settings)
+        return Explanation(cause=setting, summary=SETTINGS[setting], mechanism="", causes=concerned)
+    if (number := asked.upper()) in KIPS:
+        concerned = _causes_with(lambda cause: number in cause.kips)
+        return Explanation(cause=number, summary=f"{KIPS[number]}.", mechanism="", causes=concerned, where=WHERE)
+    for bug in all_bugs():
+        if bug.jira == number:
+            fixed = f"Fixed in {', '.join(bug.fixed_in)}." if bug.fixed_in else "No release is known to fix it."
+            concerned = tuple(pair for pair in _causes_with(lambda _: True) if pair[0] in bug.causes)
+            shown = f"{bug.says} {bug.not_matched or ''}".rstrip()
+            return Explanation(
+                cause=number, summary=f"{bug.title}. {fixed}", mechanism="", evidence=shown, causes=concerned
+            )
+    errors = catalog_with([]).compiled.errors
+    code = re.sub(r"[\s-]+", "_", number)
+    carried = {name: code for code, words in errors.items() for name in words.get("exceptions", ())}
+    code = code if code in errors else carried.get(asked, "")
+    if not code:
+        return None
+    texts, exceptions = errors[code].get("texts", ()), errors[code].get("exceptions", ())
+    logged = "\n".join(f"- {text}" for text in dict.fromkeys((*texts, *exceptions)))
+    concerned = _causes_with(lambda cause: code in f"{cause.summary} {cause.mechanism} {cause.shows}")
+    return Explanation(cause=code, summary="An error code of Kafka's.", mechanism="", evidence=logged, causes=concerned)
+
+
+def _causes_with(is_meant: Callable[[Cause], bool]) -> tuple[tuple[str, str], ...]:
+    from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
+
+    return tuple((name, cause.summary) for name, cause in sorted(all_causes().items()) if is_meant(cause))
 
 
 def _cause(name: str) -> Explanation:

@@ -25,7 +25,12 @@ from rebalance_forensics.pipeline.refusals import refuse_unknown_group, refuse_u
 def timeline(
     paths: PathsArgument,
     *,
-    group: Annotated[str, typer.Option("--group", "-g", metavar="G", help="The consumer group.", show_default=False)],
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group", "-g", metavar="G", help="The consumer group, where there are several.", show_default=False
+        ),
+    ] = None,
     since: SinceOption = None,
     until: UntilOption = None,
     tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
@@ -48,8 +53,8 @@ def timeline(
     )
     analysis = run(paths, options)
     report = analysis.report
-    histories = [history for history in report.groups if history.group == group]
-    if not histories:
+    histories = [history for history in report.groups if group in (None, history.group)]
+    if not histories or (group is None and len(histories) > 1):
         refuse_unknown_group(group, [history.group for history in report.groups])
     laid_out = (render_timeline(history, width=width(), color=colored(), verbosity=verbose) for history in histories)
     say("\n".join(laid_out))

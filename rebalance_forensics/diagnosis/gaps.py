@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_NAMES = 5
-_ENDED = "How it ended"
+_ENDED = "how it ended"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -240,8 +240,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
             what=f"The logs of {in_words(timeline.group)} end {why}.",
             started_at=_at(end),
             ended_at=None,
-            consequence=f"{unknown} is unknown: the later {_coordinator(timeline)}{_and_clients(whose, incidents)} "
-            "would show it.",
+            consequence=f"To see {unknown}, add the later {_coordinator(timeline)}{_and_clients(whose, incidents)}.",
         )
     ]
 
@@ -258,10 +257,10 @@ def _open_end(
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
     why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} left"
     if going_on:
-        return why, "How the incident ended", everybody
+        return why, "how the incident ended", everybody
     if not away:
-        return f"{why} and came back", "What happened next", whose
-    return why, "Whether it came back" if len(whose) == 1 else "Who came back", whose
+        return f"{why} and came back", "what happened next", whose
+    return why, "whether it came back" if len(whose) == 1 else "which of them came back", whose
 
 
 def _is_back(timeline: Timeline, departure: Departure) -> bool:

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, wit
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Answer, Row
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
 from rebalance_forensics.timeline.facts import Fact
@@ -55,7 +55,7 @@ def about_absences(
         because=(*because, *events) if because else events,
         circumstances=circumstances,
         culprits=blamed,
-        narrative=narrative.replace("{who}", ", ".join([c.name for c in blamed])),
+        narrative=narrative.replace("{who}", names_of(blamed)),
         severity=severity,
         explains=departures,
         implies=with_rebalances(timeline, (*facts, *implies) if implies else facts),

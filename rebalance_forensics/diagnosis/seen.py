@@ -121,7 +121,7 @@ def _log_of(participant: Participant) -> str:
 
 def coordinator_log(begin: int, end: int) -> Need:
     """What the group's coordinator wrote."""
-    what = "the broker log (server.log) of the group's coordinator"
+    what = "server.log of the group's coordinator"
     return Need(what=what, who=None, begin=begin, end=end, of_the_coordinator=True)
 
 

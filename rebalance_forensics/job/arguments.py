@@ -143,7 +143,7 @@ def _problem(name: str, value: object) -> str | None:
     setting = BY_NAME.get(name)
     if setting is None:
         near = get_close_matches(name, BY_NAME, 1)
-        return f"{name} is no setting; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(BY_NAME)}")
+        return f"unknown setting {name}; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(BY_NAME)}")
     if setting.choices:
         right, wanted = value in setting.choices, f"one of {', '.join(setting.choices)}"
         return None if right else f"{name} = {value!r}: use {wanted}"

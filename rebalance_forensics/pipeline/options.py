@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import DAY_MS, EpochMs
 from rebalance_forensics.sources.files.budgets import Limits
 from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 
@@ -22,36 +22,45 @@ def mode_of(option: str, text: str) -> int:
 
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _PART = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instant:
-    """Either a point in time or a distance back from the last line of the logs.
+    """A point in time, a time of day on the last day of the logs, or a distance back from their last line.
 
     The logs and not today's clock are the anchor: the same logs give the same report tomorrow.
     """
 
     at: EpochMs | None = None
     before_end_ms: int = 0
+    of_day_ms: int | None = None
+    """Since midnight UTC; the last such moment that the logs reach."""
 
     def resolve(self, end: EpochMs | None) -> EpochMs | None:
         """The point in time, given when the logs end; None where they have no time at all."""
         if self.at is not None or end is None:
             return self.at
+        if self.of_day_ms is not None:
+            return EpochMs(end - (end - self.of_day_ms) % DAY_MS)
         return EpochMs(end - self.before_end_ms)
 
 
 def parse_instant(text: str) -> Instant:
-    """`2026-11-20T14:00:00Z`, `2026-11-20 14:00` (UTC), `2h`, `1h30m`."""
+    """`2026-11-20T14:00:00Z`, `2026-11-20 14:00` (UTC), `02:00`, `2h`, `1h30m`."""
     written = text.strip()
     if _PART.sub("", written.lower()) == "" and written:
         return Instant(before_end_ms=sum(int(n) * _UNITS[unit] for n, unit in _PART.findall(written.lower())))
+    if clock := _CLOCK.fullmatch(written):
+        hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return Instant(of_day_ms=((hours * 60 + minutes) * 60 + seconds) * 1000)
     try:
         when = datetime.fromisoformat(written)
     except ValueError:
         raise InputError(
-            f"{text!r} is no time: write ISO 8601 (2026-11-20T14:00:00Z) or how long before the last line (2h, 45m)."
+            f"cannot parse time {text!r}: write ISO 8601 (2026-11-20T14:00:00Z), a time of the logs' last day in UTC "
+            "(02:00), or how long before the last line (2h, 45m)."
         ) from None
     zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
     return Instant(at=EpochMs(int(zoned.timestamp() * 1000)))

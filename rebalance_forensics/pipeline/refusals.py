@@ -46,8 +46,16 @@ def refuse_unknown_name(name: str, known: Iterable[str]) -> NoReturn:
     raise InputError(f"no member, broker or topic matches {name!r}; {did_you_mean(name, known, 'names in these logs')}")
 
 
-def refuse_unknown_group(group: str, known: Iterable[str]) -> NoReturn:
-    """No group of that name: a report on nothing would read as if all were well."""
+def refuse_unknown_group(group: str | None, known: Iterable[str]) -> NoReturn:
+    """No group of that name, or several where none was named: a report on nothing would read as if all were well."""
+    if group is None:
+        names = list(dict.fromkeys(known))
+        shown = (
+            f"{', '.join(names[:SUGGESTED])}{f' and {len(names) - SUGGESTED} more' if len(names) > SUGGESTED else ''}"
+        )
+        raise InputError(
+            f"name one of {len(names)} groups with --group: {shown}." if names else "no line names a group."
+        )
     raise InputError(f"no line mentions group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")
 
 

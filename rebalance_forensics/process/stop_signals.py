@@ -15,7 +15,7 @@ from rebalance_forensics.process import scratch
 # A command has so long to tidy up; afterwards it ends wherever it is.
 SOON_S = 1.5
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_SENTENCES = {"SIGINT": "interrupted", "SIGTERM": "told to end (SIGTERM)", "SIGHUP": "its terminal is gone (SIGHUP)"}
+_SENTENCES = {"SIGINT": "interrupted", "SIGTERM": "terminated (SIGTERM)", "SIGHUP": "its terminal was closed (SIGHUP)"}
 
 
 class _State:
@@ -46,7 +46,7 @@ def exit_code() -> int:
 def sentence() -> str:
     """What to tell the user."""
     name = signal.Signals(_State.received or signal.SIGINT).name
-    return f"{_SENTENCES[name]}; run it again for a whole result."
+    return f"{_SENTENCES[name]}; results are incomplete."
 
 
 @contextmanager

@@ -105,13 +105,13 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
 
 
 def deciding(incident: Incident) -> Iterator[str]:
-    """`the log of client reporting-2 from 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on.
+    """`get the log of client reporting-2, 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on.
 
     As many logs as a person reads, then how many more the JSON report names.
     """
     for logs in wanted_logs(incident):
         between = f" ({either(logs.between)})" if logs.between else ""
-        yield f"{logs.needs}{_spanned(logs.started_at, logs.ended_at, incident.started_at)}{between}"
+        yield f"get {logs.needs}{_spanned(logs.started_at, logs.ended_at, incident.started_at)}{between}"
     if len(incident.would_decide) > LOGS_SHOWN:
         yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 
@@ -186,7 +186,7 @@ def _line(row: SignRow, hypotheses: tuple[Hypothesis, ...], incident: Incident) 
     weighs = dict(row.weighs)
     return SignLine(
         row=row,
-        wording=f"{row.says.rstrip('.?')}?" if row.answer == "unobservable" else row.says,
+        wording=f"{row.says.rstrip('.?')}: not shown" if row.answer == "unobservable" else row.says,
         marks=tuple(_mark(row, weighs.get(hypothesis.cause)) for hypothesis in hypotheses),
         where=proof_of(row, incident),
     )
@@ -215,11 +215,14 @@ def _some(places: list[str]) -> str:
 
 
 def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
-    """`from 02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
+    """`, 02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
     if not is_timed(incident):
         return ""
-    since = f" from {_clock(begin, incident)}" if begin is not None else ""
-    return since + (f" to {_clock(end, incident)}" if end is not None else "")
+    if begin is None:
+        return "" if end is None else f", until {_clock(end, incident)}"
+    since = _clock(begin, incident)
+    until = f"from {since} on" if end is None else f"{since} to {_clock(end, incident)}"
+    return f", at {since}" if begin == end else f", {until}"
 
 
 def _clock(at: EpochMs, incident: EpochMs) -> str:

@@ -38,7 +38,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
     for wanted in deciding(incident):
-        yield "Would decide", wanted
+        yield "To settle it", wanted
     for relation in incident.related:
         incidents = "Incident" if len(relation.ids) == 1 else "Incidents"
         yield "Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}."

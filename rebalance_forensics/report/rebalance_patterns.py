@@ -244,7 +244,7 @@ def _rhythm(rhythm: Sequence[Spacing], setting: str | None) -> Passage:
 
 def _setting(spacing: Spacing, setting: str | None) -> str:
     if setting is None or spacing.value_ms is None:
-        return ", which matches no known setting"
+        return ""
     known = "in the logs" if spacing.configured else "by default; not in the logs"
     # A timer may have run from somewhere within the gap: then the gap is not as long as the setting, but holds it.
     verb = "matches" if spacing.gap_ms <= spacing.value_ms * AS_LONG else "includes"

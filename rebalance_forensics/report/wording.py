@@ -235,9 +235,9 @@ def alternative(other: WhatIf) -> str:
 
 
 def saved(other: WhatIf) -> str:
-    """` would have stopped the whole group for 40 s less (38 s to 41 s). `; `: ` where that is not known."""
-    costs = (other.stopped, "stopped the whole group for", ""), (other.unread, "left partitions unread for", " in all")
-    known = [(saving, what, where) for saving, what, where in costs if saving is not None]
+    """` would have cut the stop of the whole group by 40 s (38 s to 41 s). `; `: ` where that is not known."""
+    costs = (other.stopped, "the stop of the whole group"), (other.unread, "the unread partition time")
+    known = [(saving, what) for saving, what in costs if saving is not None]
     if not known:
         return ": "
     less = [_difference(*cost) for cost in known if cost[0].likely >= SECOND_MS]
@@ -247,14 +247,14 @@ def saved(other: WhatIf) -> str:
     return f" would have {' and '.join(less)}{but}{condition}. "
 
 
-def _difference(saving: Saving, what: str, where: str) -> str:
-    """`stopped the whole group for 12 s less (8 s to 15 s)`: the likeliest, and where four in five simulations lie."""
+def _difference(saving: Saving, what: str) -> str:
+    """`cut the unread partition time by 12 s (8 s to 15 s)`: the likeliest, and where four in five simulations lie."""
     less = saving.likely > 0
     # Where a few simulations come out the other way, the range begins at nothing.
     ends = (saving.low, saving.high) if less else (-saving.high, -saving.low)
     low, high = (duration(max(0, end)) for end in ends)
     within = f" ({low} to {high})" if low != high else ""
-    return f"{what} {duration(abs(saving.likely))} {'less' if less else 'more'}{where}{within}"
+    return f"{'cut' if less else 'lengthened'} {what} by {duration(abs(saving.likely))}{within}"
 
 
 class Period(Struct, frozen=True, kw_only=True):

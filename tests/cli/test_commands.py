@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import SHORT_LOG, Command
+from tests.conftest import SAMPLES, SHORT_LOG, Command
 
 FAILED = (
     "[2026-03-01 10:05:00,000] INFO [GroupCoordinator 1]: Member c-1-77aa in group payments has failed, "
@@ -91,6 +91,24 @@ def test_timeline_shows_the_generations_of_a_group(command: Command, logs: Path)
     done = command("timeline", logs, "--group", "payments", "--engine", "local")
     assert done.returncode == 0
     assert "generation 1" in done.stdout
+
+
+def test_timeline_needs_no_name_where_there_is_one_group(command: Command, logs: Path) -> None:
+    done = command("timeline", logs, "--engine", "local")
+    assert done.returncode == 0
+    assert "generation 1" in done.stdout
+
+
+def test_timeline_of_several_groups_asks_for_one(command: Command) -> None:
+    done = command(
+        "timeline",
+        SAMPLES / "coordinator-failover",
+        SAMPLES / "slow-processing",
+        "--engine",
+        "local",
+    )
+    assert done.returncode == 2
+    assert "groups with --group: " in done.stderr
 
 
 def test_timeline_of_an_unknown_group_names_those_there_are(command: Command, logs: Path) -> None:

@@ -56,11 +56,11 @@ def test_config_names_another_file_whose_patterns_lie_beside_it(command: Command
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('zone = ["UTC"]', "zone is no setting; did you mean zones?"),
+        ('zone = ["UTC"]', "unknown setting zone; did you mean zones?"),
         ('zones = "UTC"', "zones must be a list of strings."),
         ("zones = [", "not valid TOML"),
         ("outputs = 1", "outputs is a table"),
-        ('[outputs]\nhtm = "a"', "htm is no setting; did you mean html?"),
+        ('[outputs]\nhtm = "a"', "unknown setting htm; did you mean html?"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_said_in_one_sentence(

@@ -32,7 +32,29 @@ def test_a_cause_however_it_is_written(command: Command, typed: tuple[str, ...])
 def test_a_part_of_a_name_is_enough_to_be_told_the_whole(command: Command, typed: str, meant: str) -> None:
     done = command("explain", typed)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"rebalance-forensics: {typed!r} is no cause; did you mean {meant}?\n"
+    assert done.stderr == f"rebalance-forensics: nothing is known of {typed!r}; did you mean {meant}?\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "cause"),
+    [
+        ("max.poll.interval.ms", "the longest time between two calls of poll()", "slow-processing"),
+        ("kip-345", "Introduce static membership", "static-member-expired"),
+        ("KAFKA-4777", "The heartbeat thread spins while no broker is there. Fixed in 0.11.0.0.", "network-partition"),
+        ("GROUP_MAX_SIZE_REACHED", "The consumer group has reached its max size.", "group-max-size"),
+        ("FencedInstanceIdException", "FENCED_INSTANCE_ID", "static-member-fenced"),
+    ],
+)
+def test_kafkas_own_names_lead_to_the_causes_they_belong_to(
+    command: Command, asked: str, words: str, cause: str
+) -> None:
+    text = command("explain", asked).stdout
+    assert words in " ".join(text.split())
+    assert f"\n  {cause}\n" in text.partition("Root causes with it")[2]
+
+
+def test_a_setting_almost_right_names_the_nearest(command: Command) -> None:
+    assert "did you mean max.poll.interval.ms" in command("explain", "max.pol.interval.ms").stderr
 
 
 def test_follow_ups_are_explained_as_well(command: Command) -> None:

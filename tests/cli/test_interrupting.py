@@ -19,8 +19,8 @@ from tests.conftest import ROOT, SHORT_LOG, Command
 
 SAID = {
     signal.SIGINT: "interrupted",
-    signal.SIGTERM: "told to end (SIGTERM)",
-    signal.SIGHUP: "its terminal is gone (SIGHUP)",
+    signal.SIGTERM: "terminated (SIGTERM)",
+    signal.SIGHUP: "its terminal was closed (SIGHUP)",
 }
 posix = pytest.mark.skipif(os.name != "posix", reason="no signals to send")
 
@@ -54,7 +54,7 @@ def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path, number: s
         running.send_signal(number)
         out, err = running.communicate(timeout=60)
     assert out == ""
-    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert err == f"rebalance-forensics: {SAID[number]}; results are incomplete.\n"
     assert running.returncode == 128 + number
     assert list(tmp_path.iterdir()) == []
 
@@ -83,7 +83,7 @@ def test_an_interrupted_run_of_several_processes_says_so_and_leaves_nothing(
         kill(running.pid, number)
         out, err = running.communicate(timeout=60)
     assert (out, running.returncode) == ("", 128 + number)
-    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert err == f"rebalance-forensics: {SAID[number]}; results are incomplete.\n"
     assert list(spools.iterdir()) == []
     spools.rmdir()
 
@@ -99,7 +99,7 @@ def test_spark_ends_with_the_command_and_leaves_nothing(tmp_path: Path, number: 
         running.send_signal(number)
         out, err = running.communicate(timeout=60)
     assert (out, running.returncode) == ("", 128 + number)
-    assert err == f"rebalance-forensics: {SAID[number]}; run it again for a whole result.\n"
+    assert err == f"rebalance-forensics: {SAID[number]}; results are incomplete.\n"
     assert list(tmp_path.iterdir()) == []
 
 

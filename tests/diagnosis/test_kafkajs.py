@@ -39,7 +39,7 @@ def test_a_member_told_of_a_rebalance_is_an_unexplained_one_where_no_log_numbers
     rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
     (incident,) = incidents(tmp_path, joined(0, FIRST), rebalancing, joined(11, FIRST))
     assert [cause.cause for cause in incident.root_causes] == ["unexplained"]
-    assert any(wanted.needs.startswith("the broker log") for wanted in incident.would_decide)
+    assert any(wanted.needs.startswith("server.log of") for wanted in incident.would_decide)
 
 
 def test_a_member_that_says_itself_that_it_is_forgotten_did_not_crash(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_members_that_are_unknown_all_at_once_did_not_shut_down_and_may_have_bee
     cause, *rivals = story.the_incident().root_causes
     assert cause.confidence < 0.75
     assert "process-pause" in {rival.cause for rival in rivals}
-    wanted = [one for one in story.the_incident().would_decide if "the group's coordinator" in one.needs]
+    wanted = [one for one in story.the_incident().would_decide if "coordinator" in one.needs]
     assert wanted
     assert {"member-removed", "process-pause"} <= set(wanted[0].between)
 

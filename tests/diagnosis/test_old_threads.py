@@ -23,7 +23,7 @@ def test_one_slow_thread_that_misses_a_rebalance_and_comes_back_is_slow_processi
     story = joined(old_shop(seen), "01:10:00.000", BUT_ONE)
     joined(story, "01:10:08.000", EVERYBODY)
     assert story.causes() == ["slow-processing"]
-    assert "for up to 8 s" in story.the_incident().summary, "it was away from its expiry until it was back"
+    assert "out of the group for 8 s" in story.the_incident().summary, "it was away from its expiry until it was back"
     assert "-" not in story.the_incident().summary.rpartition("out of the group")[2]
 
 

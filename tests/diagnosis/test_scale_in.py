@@ -43,7 +43,7 @@ def test_a_member_that_closes_while_nobody_else_is_heard_may_be_one_of_a_shutdow
     alone = replace(story, events=[e for e in story.events if e.origin.path.startswith("c-3/")])
     incident = alone.the_incident()
     assert incident.root_causes[0].confidence < 0.9
-    assert any(wanted.needs.startswith("the broker log") for wanted in incident.would_decide)
+    assert any(wanted.needs.startswith("server.log of") for wanted in incident.would_decide)
 
 
 @pytest.mark.parametrize("after", [3, 2])

@@ -97,7 +97,7 @@ def test_a_member_that_asks_again_and_again_is_named_with_what_it_was_told() -> 
         "(COORDINATOR_LOAD_IN_PROGRESS)."
     )
     assert clock(incident.started_at) == "01:00:00.100"
-    wanted = next(one for one in incident.would_decide if "the group's coordinator" in one.needs)
+    wanted = next(one for one in incident.would_decide if "coordinator" in one.needs)
     assert wanted.ended_at == ms("01:10:00.000")
 
 

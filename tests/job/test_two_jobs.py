@@ -97,7 +97,7 @@ def test_a_job_that_is_told_to_end_lets_its_tables_go(logs: Path, tmp_path: Path
         first.send_signal(signal.SIGTERM)
         _, said = first.communicate()
         assert (first.returncode, said) == (
-            143, "rebalance-forensics: told to end (SIGTERM); run it again for a whole result.\n",
+            143, "rebalance-forensics: terminated (SIGTERM); results are incomplete.\n",
         )  # fmt: skip
     slot = slot_of(Store(str(output)), "clusters/blue")
     assert slot

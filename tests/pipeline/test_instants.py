@@ -21,6 +21,9 @@ END = EpochMs(TEN_O_CLOCK)
         ("2h", TEN_O_CLOCK - 7_200_000),
         ("1h30m", TEN_O_CLOCK - 5_400_000),
         ("45m", TEN_O_CLOCK - 2_700_000),
+        ("09:30", TEN_O_CLOCK - 1_800_000),
+        ("10:00:00", TEN_O_CLOCK),
+        ("22:00", TEN_O_CLOCK - 43_200_000),
     ],
 )
 def test_a_time_is_iso_8601_or_so_long_before_the_last_line(written: str, at: int) -> None:
@@ -32,5 +35,5 @@ def test_logs_without_times_have_no_end_to_count_back_from() -> None:
 
 
 def test_what_is_no_time_is_refused_with_an_example() -> None:
-    with pytest.raises(InputError, match=r"'yesterday' is no time: write ISO 8601 .* \(2h, 45m\)"):
+    with pytest.raises(InputError, match=r"cannot parse time 'yesterday': write ISO 8601 .* \(2h, 45m\)"):
         parse_instant("yesterday")

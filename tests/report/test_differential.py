@@ -20,7 +20,7 @@ from tests.report.building import LAST_WORDS, a_startup, at, crash_report
 from tests.report.extremes import hostile_report
 from tests.report.weighed import a_weighed_crash, an_open_case, an_unexplained
 
-DECIDES = "the log of client payments-2 from 10:01:26 to 10:02:14 (process-crash or network-partition)"
+DECIDES = "get the log of client payments-2, 10:01:26 to 10:02:14 (process-crash or network-partition)"
 LONG_NAMES = ("offsets-topic-unavailable", "topic-metadata-change", "connect-config-change", "coordinator-failover")
 
 
@@ -35,7 +35,7 @@ def flat(text: str) -> str:
 def test_the_first_screen_names_the_rivals_and_the_log_that_would_part_them() -> None:
     screen = flat("\n".join(terminal.render(open_report()).splitlines()[:24]))
     assert "Most likely process-crash (55 % sure); or network-partition, 27 %." in screen
-    assert f"Would decide {DECIDES}" in screen
+    assert f"To settle it {DECIDES}" in screen
 
 
 def test_a_rival_is_told_in_brief_and_in_full_when_asked_for() -> None:
@@ -48,30 +48,30 @@ def test_a_rival_is_told_in_brief_and_in_full_when_asked_for() -> None:
 def test_what_is_ruled_out_names_its_line_or_where_it_was_looked_for() -> None:
     text = flat(terminal.render(crash_report()))
     assert "network-partition its own log does not continue (payments-2/app.log:812)" in text
-    assert "the logs end (looked in broker-1/server.log from 10:02:11 to 10:10:00)" in text
+    assert "the end of the logs (looked in broker-1/server.log, 10:02:11 to 10:10:00)" in text
 
 
 def test_a_search_that_goes_beyond_the_day_says_which_day() -> None:
     logs = tuple(SearchedLog(path=f"{n}.log", started_at=at(131), ended_at=at(131 + 86_400 * n)) for n in (1, 2, 1))
     other = RuledOut(cause="process-pause", why="", sign="", looked_in=logs)
-    assert proof_of(other, a_weighed_crash()) == "looked in 1.log, 2.log from 10:02:11 to 2026-03-03 10:02:11"
+    assert proof_of(other, a_weighed_crash()) == "looked in 1.log, 2.log, 10:02:11 to 2026-03-03 10:02:11"
     anytime = replace(an_open_case().would_decide[0], started_at=None, ended_at=None)
     case = replace(a_weighed_crash(), would_decide=(anytime,))
-    assert tuple(deciding(case)) == ("the log of client payments-2 (process-crash or network-partition)",)
+    assert tuple(deciding(case)) == ("get the log of client payments-2 (process-crash or network-partition)",)
 
 
 def test_logs_of_the_same_time_are_asked_for_together() -> None:
     one = an_open_case().would_decide[0]
     others = (replace(one, needs="the log of client payments-1"), replace(one, ended_at=at(500)))
     first, second = deciding(replace(an_open_case(), would_decide=(one, *others)))
-    assert first.startswith("the log of client payments-2 and the log of client payments-1 from 10:01:26 to 10:02:14 (")
-    assert second.startswith("the log of client payments-2 from 10:01:26 to 10:08:20 (")
+    assert first.startswith("get the log of client payments-2 and the log of client payments-1, 10:01:26 to 10:02:14 (")
+    assert second.startswith("get the log of client payments-2, 10:01:26 to 10:08:20 (")
 
 
 def test_logs_that_would_confirm_the_only_cause_name_no_choice_between_causes() -> None:
     one = replace(an_open_case().would_decide[0], between=("unstable-leader",))
     case = replace(an_open_case(), would_decide=(one,))
-    assert tuple(deciding(case)) == ("the log of client payments-2 from 10:01:26 to 10:02:14",)
+    assert tuple(deciding(case)) == ("get the log of client payments-2, 10:01:26 to 10:02:14",)
 
 
 def test_causes_that_the_same_lines_rule_out_are_named_together() -> None:
@@ -97,9 +97,9 @@ def test_each_sign_has_a_mark_for_each_cause_that_depends_on_it() -> None:
         ("process-crash", "97 % sure"), ("process-pause", "ruled out"), ("network-partition", "ruled out"),
     ]  # fmt: skip
     assert [(line.wording, line.marks) for line in table.relevant] == [
-        ("it had not come back when the logs end", ("+", "---", "")),
+        ("it had not come back by the end of the logs", ("+", "---", "")),
         ("its own log does not continue", ("+++", "++", "---")),
-        ("its own log shows lost connections?", ("?", "", "?")),
+        ("its own log shows lost connections: not shown", ("?", "", "?")),
     ]
     assert [(line.wording, line.marks, line.where) for line in table.idle] == [
         ("it came back", ("0", "0", ""), "broker-1/server.log:4720")
@@ -151,7 +151,7 @@ def test_one_incident_is_explained_with_the_lines_behind_each_sign() -> None:
     text = terminal.render_incident(a_weighed_crash())
     assert text.startswith("WARNING  payments on prod  incident 3f9a2c11d4e5\n")
     assert "  its own log does not continue\n    payments-2/app.log:812\n      2026-03-01 10:01:26,000 DEBUG" in text
-    assert "    looked in broker-1/server.log from 10:02:11 to 10:10:00: nothing of the kind\n" in text
+    assert "    looked in broker-1/server.log, 10:02:11 to 10:10:00: nothing of the kind\n" in text
     assert "it came back\n" in text
 
 
@@ -171,7 +171,7 @@ def test_json_holds_the_fields_of_the_contract() -> None:
     searched = {"path": "broker-1/server.log", "from": "2026-03-01T10:02:11.000Z", "to": "2026-03-01T10:10:00.000Z"}
     assert incident["ruled_out"] == [
         {
-            "cause": "process-pause", "why": "it had not come back when the logs end", "sign": "not-back-yet",
+            "cause": "process-pause", "why": "it had not come back by the end of the logs", "sign": "not-back-yet",
             "evidence": [], "looked_in": [searched],
         }
     ]  # fmt: skip
@@ -190,19 +190,21 @@ def test_json_holds_the_fields_of_the_contract() -> None:
 def test_the_page_folds_the_table_under_each_incident() -> None:
     page = to_html(open_report())
     assert "Most likely <strong>process-crash</strong>, 55 % sure; or network-partition, 27 %." in page
-    assert "<h2>What would decide</h2>" in page
-    assert "<li><strong>The log of client payments-2</strong> from <time" in page
+    assert "<h2>To settle it, get</h2>" in page
+    assert "<li><strong>The log of client payments-2</strong>, <time" in page
     assert "<summary>Why: 3 causes against 4 signs</summary>" in page
     assert '<td class="mark">+++</td><td class="mark">---</td><td class="mark">++</td>' in page
     assert "<summary>Or network-partition, 27 %: client payments-2</summary>" in page
-    assert "looked in broker-1/server.log from 10:02:11 to 10:10:00" in page
+    assert "looked in broker-1/server.log, 10:02:11 to 10:10:00" in page
 
 
 def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
     text = formats()["markdown"].export(open_report())
-    assert f"| Would decide | {DECIDES} |" in text
+    assert f"| To settle it | {DECIDES} |" in text
     assert "## Or network-partition, 27 %" in text
-    assert "- **process-pause**: it had not come back when the logs end (looked in broker-1/server.log from" in text
+    assert (
+        "- **process-pause**: it had not come back by the end of the logs (looked in broker-1/server.log," in text
+    )
     assert "| `+++` | `---` | `++` | its own log does not continue | `payments-2/app.log:812` |" in text
 
 
@@ -218,7 +220,7 @@ def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_progra
     assert "And 988 more logs; the JSON report names them all." in page
     markdown = formats()["markdown"].export(report)
     assert markdown.count("the log of client app-") == LOGS_SHOWN
-    assert "| Would decide | and 988 more logs; the JSON report names them all |" in markdown
+    assert "| To settle it | and 988 more logs; the JSON report names them all |" in markdown
     assert "and 988 more logs" in formats()["pagerduty"].export(report)
     assert len(json.loads(to_json(report))["incidents"][0]["would_decide"]) == 1_000
 

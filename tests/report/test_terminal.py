@@ -203,7 +203,7 @@ def test_an_unknown_name_gets_the_known_ones() -> None:
 
 def test_a_broker_is_known_by_the_groups_that_it_coordinates() -> None:
     text = terminal.render_whois(crash_report(), "broker-1")
-    assert text.startswith("broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 to the end")
+    assert text.startswith("broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 UTC until the logs end")
 
 
 def test_a_file_is_known_by_the_path_that_a_shell_completes() -> None:
@@ -219,8 +219,8 @@ def test_a_topic_is_known_by_its_readers_and_what_they_read() -> None:
     )
     report = replace(crash_report(), groups=(replace(payments(), read=read),))
     assert terminal.render_whois(report, "orders") == (
-        "topic orders\n  read by payments-1  orders 0-2, in payments on prod, 2026-03-01 10:00:02 to\n"
-        "                      the end of the logs UTC\n"
+        "topic orders\n  read by payments-1  orders 0-2, in payments on prod, 2026-03-01 10:00:02 UTC\n"
+        "                      until the logs end\n"
     )
 
 

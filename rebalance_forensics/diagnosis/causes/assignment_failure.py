@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
 )
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of, topic_culprits
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, topic_culprits
 from rebalance_forensics.diagnosis.wording.durations import how_often, lasting, occurrences, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
@@ -113,7 +113,7 @@ CAUSE = Cause(
 def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     """Exceptions of the leader's assignor, once or again and again."""
     leaders, stopped = leaders_in(timeline, run), is_ongoing(timeline, time_of(run[-1]))
-    who = ", ".join(c.name for c in culprits_of(timeline, leaders)) or "The leader"
+    who = names_of(culprits_of(timeline, leaders)) or "The leader"
     words = failure_text(run[0])
     return Hypothesis(
         because=run,

@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalan
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import ConversionRefused, GroupHeartbeatFailed
@@ -74,7 +74,7 @@ def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     }
     used = {e.protocol for e in timeline.of(JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1:
-        return "it has no assignor, or not even the protocol type, in common with the group"
+        return "it shares no assignor with the group, or uses another protocol type"
     return f"it offers only {', '.join(offered.pop())}; the group uses {used.pop()}"
 
 
@@ -85,7 +85,7 @@ def _names_of_assignors(classes: str) -> tuple[str, ...]:
 
 
 CAUSE = Cause(
-    summary="A member has no assignor, or not even the protocol, in common with the group.",
+    summary="A member shares no assignor with the group, or uses another protocol.",
     mechanism=(
         "The coordinator chooses an assignor that every member supports. A join without a common one fails with "
         "INCONSISTENT_GROUP_PROTOCOL, which is fatal for that client. Members of the classic and the consumer protocol "
@@ -114,7 +114,7 @@ def about_refused_migration(timeline: Timeline, mixture: MixedProtocols) -> Hypo
     whose = mixture.participants
     facts = [f for p in whose for f in moves_during_rejection(timeline, p, mixture.begin, mixture.end)]
     culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
-    who = ", ".join(c.name for c in culprits) if whose else "A member"
+    who = names_of(culprits) if whose else "A member"
     joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
     group = "classic" if mixture.joined_with == "consumer" else "consumer"
     return Hypothesis(

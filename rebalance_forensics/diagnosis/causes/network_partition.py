@@ -103,16 +103,16 @@ def _after_outage(timeline: Timeline, participant: Participant, away: int | None
     silence = silence_ms(timeline, participant, away)
     check = Advice(
         action=(
-            "Check the network between that host and the brokers at that time: links, security groups, conntrack, DNS."
+            "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
         why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}{logged}.",
     )
     if away is None:
         return (check,)
     patience = Advice(
-        action=f"{raise_above(timeline, silence)} to ride out such outages.",
+        action=f"To ride out such outages, {raise_above(timeline, silence)}.",
         why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
-        cost="A dead member is then noticed "
+        cost="Trade-off: a dead member is noticed only "
         f"{f'after {seconds(rounded_up(silence))}' if silence else 'that much later'}, and its partitions "
         "stay unread that long.",
     )

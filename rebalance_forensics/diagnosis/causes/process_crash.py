@@ -132,7 +132,7 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
     died = death_of(timeline, absence)
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         return Advice(
-            action="Give that process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
+            action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
             "heap dump the next time.",
             why=f"It died of {died.reason}.",
         )
@@ -142,8 +142,8 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
             why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
         )
     return Advice(
-        action="Find out how that process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
-        why="Its log ends without a shutdown."
+        action="Find out how the process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+        why="Its log stops abruptly; no shutdown was logged."
         if absence.participant.has_log
         else "Its own log would show how it ended.",
     )
@@ -162,7 +162,7 @@ def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Seq
 
 def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
     if absence.start is not None:
-        return "a new process of it started afterwards"
+        return "it was restarted afterwards"
     if absence.back_at is not None:
         return "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
     return "a newcomer took its place" if newcomers else "the logs do not mention it again"

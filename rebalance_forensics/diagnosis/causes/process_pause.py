@@ -160,16 +160,16 @@ def _after_pause(timeline: Timeline, participant: Participant, away: int | None)
     session = session_in_words(timeline, participant)
     return (
         Advice(
-            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of that process at that time.",
+            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
             why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}; "
             f"the session timeout is {session}.",
         ),
         Advice(
-            action=f"{raise_above(timeline, silence)} if such pauses are normal.",
+            action=f"If such pauses are normal, {raise_above(timeline, silence)}.",
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"A dead member is then noticed after {seconds(rounded_up(silence))} rather than {session}."
+            cost=f"Trade-off: a dead member is noticed only after {seconds(rounded_up(silence))}."
             if silence
-            else f"A dead member is then noticed later than now ({session}).",
+            else f"Trade-off: dead members are noticed later. Current value: {session}.",
         ),
     )
 
@@ -181,5 +181,5 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back = f" and rejoined{later}" if back_at >= absence.at else ""
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
     seen = seen and timeline.measured(1) is not None
-    known = "its log is silent meanwhile, then resumes" if seen else f"{its_log(absence)} whether it was paused"
+    known = "its log went quiet, then picked up again" if seen else f"{its_log(absence)} whether it was paused"
     return f"{{who}} {silenced(timeline, absence)}{back}; {known}."

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED,
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import vanished_topics
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_place, logged_by_coordinator, looked, seen
 from rebalance_forensics.diagnosis.sign import (
     DECISIVE,
@@ -38,7 +38,7 @@ from rebalance_forensics.diagnosis.sign import (
     sign,
     speaks_against,
 )
-from rebalance_forensics.diagnosis.wording.culprits import each_culprit
+from rebalance_forensics.diagnosis.wording.culprits import each_culprit, names_of
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting
 from rebalance_forensics.events.base import Event
@@ -94,7 +94,7 @@ REMOVED_AGAIN = clue(
 )
 HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance again and again and did not join")
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
-_POLL = "Find out what keeps that member from calling poll() during a rebalance."
+_THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
 # A member without a coordinator cannot join, however often it polls.
 _ENDS = (*ANSWERS_TO_NOTICE, CoordinatorLost)
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
@@ -102,6 +102,7 @@ MOST_LINES = 6
 # heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig).
 HEARTBEATS_PER_SESSION = 3
 _MAX_JOINS = 6
+_DUMPS = 2
 
 
 def _barriers(subject: Subject) -> list[Rebalance]:
@@ -124,8 +125,8 @@ def _ended(rebalance: Rebalance, departure: Departure) -> bool:
 
 
 @sign(
-    present="the barrier ended when the session of a silent member expired",
-    absent="no session expired while the barrier was open",
+    present="the rebalance waited until a silent member's session expired",
+    absent="no session expired while the rebalance waited",
 )
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
@@ -412,11 +413,11 @@ def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> H
         onset=min([*(r.started_at for r in missed.rebalances), time_of(lines[0])]),
         explains=(*missed.departures, *missed.rebalances),
         implies=tuple(returns),
-        narrative=_timeouts_in_words(timeline, missed, ", ".join(c.name for c in culprits), timeout_ms),
+        narrative=_timeouts_in_words(timeline, missed, names_of(culprits), timeout_ms),
         advice=(
             allow_slower_rejoins(timeline, timeout_ms, missed.needed_ms(timeline))
             if len(lines) > 1
-            else poll_during_rebalances(timeline, timeout_ms)
+            else poll_during_rebalances(timeline, timeout_ms, culprits)
         ),
     )
 
@@ -441,7 +442,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     """The members that joined last, or were removed because they did not join, held up the others."""
     culprits, generation = each_culprit(barrier.last), barrier.rebalance.generation
     open_ms = timeline.measured(barrier.open_ms)
-    who, them = ", ".join(c.name for c in culprits) or "A member", "it" if len(culprits) < 2 else "them"
+    who, them = names_of(culprits) or "A member", "it" if len(culprits) < 2 else "them"
     return Hypothesis(
         because=barrier.lines,
         culprits=culprits,
@@ -454,7 +455,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
         narrative=(
             f"{who} held up generation {generation}{lasting(open_ms)}: the others had to wait for {them} to rejoin."
         ),
-        advice=poll_during_rebalances(timeline, open_ms),
+        advice=poll_during_rebalances(timeline, open_ms, culprits),
     )
 
 
@@ -483,7 +484,7 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
             f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} before it rejoined; "
             "until then the group had to wait for it."
         ),
-        advice=poll_during_rebalances(timeline, lasted_ms),
+        advice=poll_during_rebalances(timeline, lasted_ms, culprits),
     )
 
 
@@ -601,11 +602,11 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
             f"{', '.join(c.name for c in culprits)} {has} known of the rebalance{lasting(open_ms)} "
             f"and {has} not rejoined; {wait}."
         ),
-        advice=poll_at_last(open_ms),
+        advice=poll_at_last(open_ms, culprits),
     )
 
 
-def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Advice, ...]:
+def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
     """A member that joins late makes the whole group wait; max.poll.interval.ms bounds how long.
 
     `open_ms` is how long it waited here; None where the lines have no times.
@@ -613,7 +614,7 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None) -> tuple[Adv
     limit = shown_poll_ms(timeline) or 0
     known = f" ({limit} ms)" if limit else ""
     return (
-        Advice(action=_POLL, why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
+        Advice(action=_take_dumps(culprits), why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
         Advice(
             action=f"Lower {consumer_setting(timeline, POLL)}: it bounds how long a rebalance waits "
             "(rebalance timeout).",
@@ -649,10 +650,16 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
     )
 
 
-def poll_at_last(open_ms: int | None) -> tuple[Advice, ...]:
+def poll_at_last(open_ms: int | None, culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
     """Advice for a group that still waits when the logs end."""
     why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."
-    return (Advice(action=_POLL, why=why),)
+    return (Advice(action=_take_dumps(culprits), why=why),)
+
+
+def _take_dumps(culprits: Sequence[Culprit]) -> str:
+    """Where to look: the first few, where many held up the group."""
+    names = [culprit.name for culprit in culprits[:_DUMPS]] or ["the member that joined last"]
+    return _THREAD_DUMPS.format(" and ".join(names))
 
 
 class RebalanceNotice(Struct, frozen=True):

@@ -76,7 +76,7 @@ def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
 
 def _flap_in_words(flapping: Flapping) -> str:
     number = len(flapping.absences)
-    how = "the other members stayed: the scaling does not settle."
+    how = "the other members stayed: the autoscaler seems to be flapping."
     if flapping.nameless:
         return f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
     in_all = " in all" if len(flapping.participants) > 1 else ""

@@ -49,7 +49,7 @@ from rebalance_forensics.diagnosis.signs.heartbeats import (
     heartbeats_in_the_loop,
     other_threads_stayed,
 )
-from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of
+from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
 from rebalance_forensics.events.base import Event
@@ -195,7 +195,7 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
         narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
-            "{who}", ", ".join([c.name for c in culprits_of(timeline, [a.participant for a in slow.absences])])
+            "{who}", names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
         ),
         advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
         onset=min(a.at for a in duplicates) if unclosed else None,
@@ -238,7 +238,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
     limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
-    away = lasting(timeline.measured(slow.away_ms) or None, "; out of the group for up to {}")
+    absent = "; it was out of the group for {}" if len(slow.absences) == 1 else "; out of the group for up to {}"
+    away = lasting(timeline.measured(slow.away_ms) or None, absent)
     match slow.shown:
         case "poll-timeout" if slow.implausible_ms is not None:
             return (

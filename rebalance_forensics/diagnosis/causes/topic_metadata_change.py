@@ -145,12 +145,15 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 
 
 def _change_in_words(change: TopicChange) -> str:
-    which = ", ".join(change.topics) or "the logs do not say which"
+    which = ", ".join(change.topics)
     if change.shown == "not-shown":
-        return f"Topics or partitions of the subscription may have changed: {which}."
+        return "The subscribed topics or their partitions may have changed" + (f": {which}." if which else ".")
     if change.shown == "changed-nearby" and isinstance(change.facts[0], Rebalance):
         return f"No reason was logged; {which} changed just before, which may be the reason."
-    return f"Topics or partitions of the subscription changed: {which}."
+    if not which:
+        return "Subscribed topics were created, deleted or given partitions; the logs do not name them."
+    topics, were = ("Topic", "was") if len(change.topics) == 1 else ("Topics", "were")
+    return f"{topics} {which} {were} created, deleted or given partitions."
 
 
 def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:

@@ -122,7 +122,9 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
     names = list(dict.fromkeys(term.broker for term in terms))
     if not names:
         return need
-    return replace(need, what=f"{need.what}, {' or '.join(names)}", who=names[0] if len(names) == 1 else None)
+    return replace(
+        need, what=f"server.log of {' or '.join(names)} (coordinator)", who=names[0] if len(names) == 1 else None
+    )
 
 
 def _during(started: int | None, ended: int | None, begin: int, end: int) -> bool:

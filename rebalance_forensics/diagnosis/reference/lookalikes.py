@@ -13,7 +13,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "process-pause",
         "network-partition",
-        "a paused process logs nothing; one that is cut off keeps logging, disconnects among other things",
+        "a paused process logs nothing; a process that is cut off keeps logging, disconnects included",
     ),
     (
         "process-crash",
@@ -36,7 +36,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "slow-processing",
         "member-left",
-        "a slow member leaves with the poll timeout as the reason; one that left, because the consumer is being closed",
+        "a slow member leaves because its poll timeout expired; there the reason is 'the consumer is being closed'",
     ),
     (
         "process-crash",
@@ -66,7 +66,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "member-removed",
         "process-pause",
-        "members that were removed hear of it all at once and keep their coordinator; a paused one had lost it",
+        "removed members learn of it all at once and keep their coordinator; a paused member lost its own",
     ),
     ("scale-in", "shutdown", "after a scale-in some members stay; after a shutdown none does"),
     (
@@ -105,18 +105,18 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "assignment-failure",
         "offsets-topic-unavailable",
-        "the leader could not assign; or it could, and the coordinator failed to store the assignment",
+        "here the leader fails to assign; there the coordinator cannot store the assignment",
     ),
     (
         "subscription-change",
         "topic-metadata-change",
-        "the member subscribed to other topics; or the subscribed topics themselves changed",
+        "here the member subscribes to other topics; there the topics themselves change",
     ),
     (
         "subscription-change",
         "enforced-rebalance",
         (
-            "the member rejoined with other topics; or with the same ones, because the application called "
+            "here the member rejoins with other topics; there with the same topics, because the application called "
             "enforceRebalance()"
         ),
     ),
@@ -128,22 +128,22 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "shared-group-id",
         "inconsistent-protocol",
-        "with an assignor in common the foreign clients join and disrupt the group; without one they are rejected",
+        "clients that share an assignor join and disrupt the group; the others are rejected",
     ),
     (
         "shared-group-id",
         "subscription-change",
-        "the topics differ from client to client; or those of one client change over time",
+        "here the topics differ from client to client; there one client's topics change over time",
     ),
     (
         "group-max-size",
         "inconsistent-protocol",
-        "the error of JoinGroup: GROUP_MAX_SIZE_REACHED, or INCONSISTENT_GROUP_PROTOCOL",
+        "JoinGroup fails with GROUP_MAX_SIZE_REACHED here, with INCONSISTENT_GROUP_PROTOCOL there",
     ),
     (
         "group-max-size",
         "authorization-failure",
-        "the error of JoinGroup: GROUP_MAX_SIZE_REACHED, or GROUP_AUTHORIZATION_FAILED",
+        "JoinGroup fails with GROUP_MAX_SIZE_REACHED here, with GROUP_AUTHORIZATION_FAILED there",
     ),
     (
         "unstable-leader",
@@ -158,15 +158,15 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "thread-replacement",
         "streams-shutdown",
-        "the uncaught exception handler answered REPLACE_THREAD; or SHUTDOWN_APPLICATION",
+        "the uncaught exception handler returned REPLACE_THREAD here, SHUTDOWN_APPLICATION there",
     ),
     (
         "thread-replacement",
         "probing-loop",
         "replaced threads have rising numbers; probing rebalances keep the same threads, at regular intervals",
     ),
-    ("streams-shutdown", "shutdown", "one instance asked all others to stop; or each was stopped on its own"),
-    ("connect-config-change", "scale-out", "the same workers get other connectors and tasks; or a worker joined"),
+    ("streams-shutdown", "shutdown", "here one instance asks all others to stop; there each is stopped by itself"),
+    ("connect-config-change", "scale-out", "config change: same workers, new tasks; scale-out: a new worker"),
     (
         "offsets-expired",
         "shutdown",

@@ -230,7 +230,7 @@ def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ..
     return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
 
-@sign(present="a new process of it started", absent="no new process started: its log continues without a start")
+@sign(present="its process was restarted", absent="it was not restarted: its log continues without a start")
 def new_process(timeline: Timeline, subject: Subject) -> Answer:
     """The members that came back were new processes."""
     return asked_of_each(timeline, subject, anew)

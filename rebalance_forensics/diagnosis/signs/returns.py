@@ -34,7 +34,7 @@ def _back(timeline: Timeline, absence: Absence) -> Answer:
     return Absent(looked(logs, absence.at, timeline.coverage.end))
 
 
-@sign(present="it had not come back when the logs end", absent="")
+@sign(present="it had not come back by the end of the logs", absent="")
 def not_back_yet(timeline: Timeline, subject: Subject) -> Answer:
     """At least one member has not returned by the end of the logs."""
     del timeline
@@ -109,7 +109,7 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     return Present()
 
 
-@sign(present="somebody picked these lines, and may have left its return out", absent="")
+@sign(present="this is an excerpt; its return may have been left out", absent="")
 def return_left_out(timeline: Timeline, subject: Subject) -> Answer:
     """Later lines concern other members only and leave a return open."""
     if not timeline.coverage.is_excerpt:

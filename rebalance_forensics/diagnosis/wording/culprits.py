@@ -13,6 +13,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
+# A sentence with more names than these is a list that nobody reads; the culprits themselves are all kept.
+MOST_NAMES = 6
 # Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands.
 MOST_IDS = 100
 
@@ -42,6 +44,13 @@ def culprit_of(participant: Participant, *, as_instance: bool = False) -> Culpri
         "worker" if participant.kind == "worker" else "instance" if participant.kind == "instance" else "client"
     )
     return Culprit(kind=kind, name=name, names=_others(participant, name))
+
+
+def names_of(culprits: Sequence[Culprit]) -> str:
+    """`orders-1, orders-2`; of many the first, and how many more there are."""
+    names = [culprit.name for culprit in culprits]
+    more = len(names) - MOST_NAMES
+    return f"{', '.join(names[:MOST_NAMES])} and {more} more" if more > 1 else ", ".join(names)
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:

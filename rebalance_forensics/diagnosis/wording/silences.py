@@ -16,7 +16,7 @@ def silenced(timeline: Timeline, absence: Absence) -> str:
     """How its session ended, as far as lines show it: by the coordinator's log, by a refusal, or by its own count."""
     limit = session_limit(timeline, absence.participant)
     if expired_by_own_count(absence):
-        return f"heard nothing from its coordinator for {limit} and took its session for expired"
+        return f"got no answer from its coordinator for {limit} and considered its session expired"
     if any(e.speaker.role == "broker" for e in absence.departure_lines) or not absence.departure_lines:
         return f"was evicted after {limit} without a heartbeat"
     # A client learns that it is out, and not why: no line of the coordinator is there to show an eviction.
@@ -37,8 +37,8 @@ def its_log(absence: Absence) -> str:
 
 def raise_above(timeline: Timeline, silence: int | None) -> str:
     """The setting to raise, and to what: above a silence in ms, None where its length is unknown."""
-    enough = f"to about {rounded_up(silence)}" if silence else "above their length"
-    return f"Raise {session_setting(timeline)} {enough}"
+    enough = f"to about {rounded_up(silence)}" if silence else "above the longest"
+    return f"set {session_setting(timeline)} {enough}"
 
 
 def away_ms(absence: Absence) -> int | None:
@@ -56,5 +56,5 @@ def silence_in_words(timeline: Timeline, participant: Participant, away: int | N
     """Length of the silence as the end of a sentence."""
     if (silence := silence_ms(timeline, participant, away)) is not None:
         return f"for {'at least' if away is None else 'about'} {seconds(silence)}"
-    back_after = timeline.measured(away or 0)
-    return f"for its whole session timeout{lasting(back_after or None, ' and {} more')}"
+    longer = lasting(timeline.measured(away or 0) or None, "for {} longer than its session timeout")
+    return longer or "for its whole session timeout"

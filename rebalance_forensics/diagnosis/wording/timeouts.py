@@ -27,9 +27,9 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
         return seconds(shown)
     java = participant is None or is_java_member(timeline, participant)
     if default := timeline.cached(default_session_ms) if java else None:
-        return f"{seconds(default)} unless configured otherwise"
+        return f"not in the logs (default {seconds(default)})"
     new, old = seconds(DEFAULT_MS[SESSION]), seconds(SESSION_BEFORE_3_0)
-    return f"not shown by these logs (Java clients: {new} by default, {old} before 3.0)"
+    return f"not in the logs (default {new}, before 3.0 {old}, in Java clients)"
 
 
 def session_setting(timeline: Timeline) -> str:

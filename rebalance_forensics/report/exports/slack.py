@@ -51,7 +51,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
     facts = [f"When: {since(incident)}", *(f"Or {chance(rival)}" for rival in rivals)]
     yield {"type": "section", "fields": [_plain(fact, FIELD) for fact in facts]}
     if rivals and incident.would_decide:
-        yield _section("Would decide: " + "; ".join(deciding(incident)))
+        yield _section("To settle it, " + "; ".join(deciding(incident)))
     if cause.advice:
         yield _section("What to do: " + " ".join(advice.action for advice in cause.advice[:PROOF_SHOWN]))
     if cause.evidence:

@@ -42,7 +42,7 @@ ENTRIES = (
     ("broken", ("broken",), "generation failed"),
     ("empty", ("empty",), "generation without members"),
     ("coordinating", ("coordinating",), "broker coordinates"),
-    ("share", ("unread-share",), "partitions unread, the higher the more"),
+    ("share", ("unread-share",), "unread partitions (height = count)"),
     ("perhaps", ("perhaps",), "perhaps unread already"),
     *((f"unread {why}", (why,), words) for why, words in REASONS.items()),
     ("fault", ("fault",), "fault"),

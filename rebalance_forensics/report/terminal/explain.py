@@ -29,6 +29,8 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """Where they can be read."""
     neighbours: tuple[tuple[str, str], ...] = ()
     """A cause that looks alike -> how to tell them apart."""
+    causes: tuple[tuple[str, str], ...] = ()
+    """A cause that a setting, a KIP, a bug or an error code belongs to -> what it is."""
 
 
 def render_explain(explanation: Explanation, *, width: int = 80, color: bool = False) -> str:
@@ -48,6 +50,9 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
         if text:
             yield heading(title)
             yield from (indented(block) for block in _paragraphs(text))
+    if explanation.causes:
+        yield heading("Root causes with it")
+        yield from (indented(block) for block in _described(explanation.causes))
     if explanation.settings:
         yield heading("Settings that matter")
         yield from (indented(block) for block in _described(explanation.settings))

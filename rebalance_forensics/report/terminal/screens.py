@@ -215,7 +215,7 @@ def _unexplained(incidents: Incidents, verbosity: int, most: int) -> Iterator[Re
     shown = incidents if verbosity > 0 else incidents[:most]
     for incident in shown:
         yield from in_brief(incident)
-        yield from (indented(f"Would decide: {wanted}", 4) for wanted in deciding(incident))
+        yield from (indented(f"To settle it, {wanted}", 4) for wanted in deciding(incident))
     if len(shown) < len(incidents):
         yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from rich.console import RenderableType
 
-from rebalance_forensics.records import is_timed
+from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import numbered
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, text_block
@@ -82,7 +82,7 @@ def _readers(report: Report, name: str) -> list[tuple[str, str]]:
             partitions = {partition for span in spans for partition in span.partitions if topic_of(partition) == name}
             ends = [span.ended_at for span in spans]
             until = None if None in ends else max(end for end in ends if end is not None)
-            when = f"{utc(min(span.started_at for span in spans))} to {utc(until, 'the end of the logs')} UTC"
+            when = f"{utc(min(span.started_at for span in spans))} UTC {_until(until)}"
             rows.append((f"read by {member}", f"{in_ranges(partitions)}, in {group_of(history)}, {when}"))
         if not spans_by_member and any(topic_of(partition) == name for partition in _partitions(history)):
             rows.append(("read by", f"members of {group_of(history)}"))
@@ -90,12 +90,16 @@ def _readers(report: Report, name: str) -> list[tuple[str, str]]:
     return [*rows[:READERS_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
+def _until(end: EpochMs | None) -> str:
+    return "until the logs end" if end is None else f"to {utc(end)} UTC"
+
+
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
     """What a broker is to these groups, where it is asked for: brokers are members of none."""
     rows = [
         (
             "coordinates",
-            f"{group_of(history)} from {utc(term.started_at)} to {utc(term.ended_at, 'the end of the logs')}",
+            f"{group_of(history)} from {utc(term.started_at)} UTC {_until(term.ended_at)}",
         )
         for history in report.groups
         for term in history.coordinators
@@ -156,4 +160,4 @@ def _facts(history: GroupHistory, identity: Identity) -> Iterator[tuple[str, str
     if others:
         yield "also", ", ".join(others)
     if is_timed(identity.started_at) or is_timed(identity.ended_at):
-        yield "seen", f"{utc(identity.started_at)} to {utc(identity.ended_at, 'the end of the logs')} UTC"
+        yield "seen", f"{utc(identity.started_at)} UTC {_until(identity.ended_at)}"

@@ -91,7 +91,7 @@ def test_cooperative_members_would_have_read_on_while_one_kept_the_barrier_open(
     # The others learn of it within a heartbeat and rejoin within a batch; from then on nobody read anything.
     assert 14_000 < cooperative.stopped.low <= cooperative.stopped.high < 21_000
     assert cooperative.unread.low > 3 * 2 * 14_000
-    assert "would have stopped the whole group for" in alternative(cooperative)
+    assert "would have cut the stop of the whole group by" in alternative(cooperative)
 
 
 def test_static_membership_saves_nothing_where_nobody_left() -> None:
