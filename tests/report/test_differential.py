@@ -202,9 +202,7 @@ def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
     text = formats()["markdown"].export(open_report())
     assert f"| To settle it | {DECIDES} |" in text
     assert "## Or network-partition, 27 %" in text
-    assert (
-        "- **process-pause**: it had not come back by the end of the logs (looked in broker-1/server.log," in text
-    )
+    assert "- **process-pause**: it had not come back by the end of the logs (looked in broker-1/server.log," in text
     assert "| `+++` | `---` | `++` | its own log does not continue | `payments-2/app.log:812` |" in text
 
 

@@ -203,7 +203,9 @@ def test_an_unknown_name_gets_the_known_ones() -> None:
 
 def test_a_broker_is_known_by_the_groups_that_it_coordinates() -> None:
     text = terminal.render_whois(crash_report(), "broker-1")
-    assert text.startswith("broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 UTC until the logs end")
+    assert text.startswith(
+        "broker broker-1\n  coordinates  payments on prod from 2026-03-01 10:00:00 UTC until the logs end"
+    )
 
 
 def test_a_file_is_known_by_the_path_that_a_shell_completes() -> None:
