@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,6 +12,7 @@ from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
+from tests.diagnosis.other_clients import incidents
 from tests.kafka_words import generation_of
 from tests.story import Side, Story, clock, ms
 
@@ -180,6 +183,20 @@ def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coord
     assert (own, verdict.cause, [c.name for c in verdict.culprits]) == ([], "coordinator-failover", ["broker-2"])
     assert "broker-2 stood still" in one.summary
     assert {row.cause for row in one.ruled_out} & {"process-pause", "process-crash", "network-partition", "unexplained"}
+
+
+def test_sessions_that_end_at_one_moment_and_are_all_of_one_jvm_blame_that_process(tmp_path: Path) -> None:
+    """A JVM counts through all consumers without a client.id: a broker that stood still loses others as well."""
+    lines = [
+        f"[2026-11-20 01:10:00,00{second}] INFO [GroupCoordinator 2]: Member consumer-{group}-{number}-"
+        f"f616c4f3-438a-449d-b43b-49428c4bbe2{second} in group {group} has failed, removing it from the group "
+        "(kafka.coordinator.group.GroupCoordinator)"
+        for second, (group, number) in enumerate((("audit", 36), ("payments", 39), ("orders", 41)))
+    ]
+    (one,) = incidents(tmp_path, *lines)
+    assert one.root_causes[0].cause != "coordinator-failover"
+    assert one.root_causes[0].confidence < PROBABLE
+    assert "broker-2" not in one.summary
 
 
 def test_sessions_of_several_groups_that_end_one_by_one_do_not() -> None:

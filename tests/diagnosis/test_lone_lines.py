@@ -25,6 +25,8 @@ OUT = {
     "Lost previously assigned partitions": f"{CONSUMER}Lost previously assigned partitions orders-0, orders-1",
     "KIP-848": f"{CONSUMER}Member 1zF6aWBvQIWSGzWZk8Yy0w with epoch 3 transitioned from STABLE to FENCED.",
     "zio-kafka": f"{ZIO}2 partitions are lost",
+    "Spring": "2026-11-20 10:15:01.123  INFO 1 --- [ntainer#0-0-C-1] o.s.k.l.KafkaMessageListenerContainer    : "
+    "payments: partitions lost: [orders-0]",
 }
 REBALANCING = {
     "a refused commit": f"{CONSUMER}Offset commit failed on partition orders-0 at offset 5: The group is rebalancing, "
@@ -47,6 +49,8 @@ REBALANCING = {
 }
 WORKER = "[2026-11-20 10:15:01,123] {} [Worker clientId=connect-1, groupId=payments] {} (o.a.k.c.r.d.DistributedHerder)"
 COORDINATOR = "[2026-11-20 10:15:{:02},123] INFO {} (kafka.coordinator.group.{})"
+LEADER = "leader orders-1-0c for group payments for generation 6"
+NOT_STATIC = "group.instance.id None, member.id orders-1-6c1f616c-4f3a-438a-449d-b43b49428c4b"
 HARMLESS = {
     "a stream thread that starts": f"{STREAMS}stream-thread [ledger-StreamThread-1] State transition from STARTING to "
     "PARTITIONS_REVOKED",
@@ -147,6 +151,32 @@ def test_a_coordinator_that_loads_a_group_started_or_took_it_over(tmp_path: Path
     incident = only(tmp_path, COORDINATOR.format(1, loaded, "GroupMetadata$"))
     assert (incident.severity, incident.root_causes[0].culprits) == ("info", ())
     assert "loaded the group as its coordinator" in incident.summary
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Group payments with generation 6 is now empty (__consumer_offsets-3)", "lost its last member"),
+        ("Unloading group metadata for payments with generation 6", "broker-1 stopped coordinating the group"),
+        (f"Assignment received from {LEADER}. The group has 1 members, 0 of which are static.", "assignment arrived"),
+        (f"Member[{NOT_STATIC}] in group payments has left, removing it from the group", "orders-1 left the group"),
+    ],
+)
+def test_a_line_of_a_coordinator_by_itself_shows_what_it_says(tmp_path: Path, line: str, words: str) -> None:
+    incident = only(tmp_path, COORDINATOR.format(1, f"[GroupCoordinator 1]: {line}", "GroupCoordinator"))
+    assert (incident.severity, incident.root_causes[0].culprits) == ("info", ())
+    assert words in incident.summary
+
+
+def test_a_broker_that_starts_and_loads_its_groups_disturbs_none_of_them(tmp_path: Path) -> None:
+    started = "[2026-11-20 10:14:50,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)"
+    others = [
+        f"[2026-11-20 10:14:5{n},000] INFO Created log for partition t-{n} (kafka.log.LogManager)" for n in range(9)
+    ]
+    loaded = COORDINATOR.format(
+        1, "[GroupCoordinator 1]: Loading group metadata for payments with generation 26", "GroupCoordinator"
+    )
+    assert not incidents(tmp_path, started, *others, loaded, others[-1].replace("10:14", "10:16"))
 
 
 def test_a_probing_rebalance_is_seen_without_the_thread_that_a_person_left_out(tmp_path: Path) -> None:

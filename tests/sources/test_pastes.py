@@ -221,3 +221,12 @@ def test_rows_that_begin_with_a_tab_keep_their_cells(tmp_path: Path) -> None:
         for at in range(3)
     )
     assert [record.message for record in read(rows, tmp_path)] == ["joining group; group: payments"] * 3
+
+
+@pytest.mark.parametrize("thrown", ["org.apache.kafka.common.errors.TimeoutException", "com.acme.OrderException"])
+def test_an_exception_below_a_record_begins_its_stack_trace_and_is_not_the_rest_of_its_line(
+    tmp_path: Path, thrown: str
+) -> None:
+    header = "2026-11-20 10:15:30.678 ERROR 1 --- [ntainer#0-0-C-1] o.s.k.l.KafkaMessageListenerContainer    : "
+    (record,) = read(f"{header}Container exception\n{thrown}: no payments today\n", tmp_path)
+    assert record.message == f"Container exception\n{thrown}: no payments today"

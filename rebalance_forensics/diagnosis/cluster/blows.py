@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
+from rebalance_forensics.timeline.identity.names import number_in_jvm
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss, Unreached
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import (
@@ -188,7 +189,7 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
 
     Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
     blow took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
-    clock ran on.
+    clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
     by_broker: dict[str, list[tuple[Loss, str]]] = defaultdict(list)
     for history in histories:
@@ -198,7 +199,7 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
         for broker, losses in sorted(by_broker.items())
         for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        if _ended_by_one_timer(burst)
+        if _ended_by_one_timer(burst) and not _of_one_process(burst)
     ]
 
 
@@ -211,6 +212,12 @@ def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]]) -> bool:
     span = burst[-1][0].at - burst[0][0].at
     whole_groups = max(by_group.values()) > 1 and span <= ROUND_TRIP_MS
     return len(by_group) > 1 and len(burst) > 2 and (whole_groups or span <= REQUEST_MS)
+
+
+def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
+    """True if the client ids are those that one JVM counts through all of its consumers, whatever their groups."""
+    numbers = [number_in_jvm(loss.member) for loss, _ in burst]
+    return None not in numbers and len(set(numbers)) == len(numbers)
 
 
 def _stall_of(broker: str, losses: Sequence[Loss]) -> BrokerOutage:

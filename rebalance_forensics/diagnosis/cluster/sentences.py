@@ -123,7 +123,9 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     unread = [group.impact for group in groups if group.impact.unread_partition_ms]
     longest = max((impact.longest_unread_ms or 0 for impact in unread), default=0)
     stopped = sum(bool(group.impact.stopped_ms) for group in groups)
-    costs = [_counted(rebalanced, "rebalanced") if rebalanced else "none rebalanced"]
+    # Groups of which only lost sessions are logged may well have rebalanced.
+    none = "none rebalanced" if unread or stopped else "no rebalance was logged"
+    costs = [_counted(rebalanced, "rebalanced") if rebalanced else none]
     if unread:
         costs.append(f"{_counted(len(unread), 'left partitions unread')} for up to {seconds(longest)}")
     if stopped:

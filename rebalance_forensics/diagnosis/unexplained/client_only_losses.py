@@ -13,10 +13,11 @@ from rebalance_forensics.events.coordinator import (
     CoordinatorFound,
     CoordinatorLost,
     GroupLoaded,
+    GroupUnloaded,
     NodeDisconnected,
 )
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberLoaded
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import (
     ListenerCalled,
     ListenerFailed,
@@ -28,6 +29,8 @@ from rebalance_forensics.events.partitions import (
 )
 from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, ProcessStopping
 from rebalance_forensics.events.rebalances import (
+    AssignmentReceived,
+    GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
     JoinReported,
@@ -116,9 +119,11 @@ def behind_in_configuration(timeline: Timeline) -> Losses:
     return _by_speaker(timeline, list(timeline.own.of_type(ConfigOffsetBehind)))
 
 
-def loads_of_group(timeline: Timeline) -> list[Event]:
-    """The coordinator's lines that it loaded the group: the broker started, or another one coordinated it before."""
-    return [e for e in timeline.own.of_type(GroupLoaded, MemberLoaded) if e.at is not None]
+def of_coordinator_alone(timeline: Timeline) -> list[Event]:
+    """The coordinator's lines of one kind, the one that says most, where it logs nothing else of the group."""
+    kinds = ((GroupUnloaded,), (GroupLoaded, MemberLoaded), (MemberLeft,), (GroupEmptied,), (AssignmentReceived,))
+    found = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
+    return next(filter(None, found), [])
 
 
 def departures(timeline: Timeline) -> Losses:

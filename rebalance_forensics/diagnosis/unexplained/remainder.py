@@ -26,8 +26,8 @@ from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
     forced_by_configuration,
     left_without_coordinator,
     listeners_failed,
-    loads_of_group,
     memberships_over,
+    of_coordinator_alone,
     rebalances_mentioned,
     refused_joins,
     threads_ended,
@@ -49,8 +49,9 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
+from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import (
     AssignmentNotified,
     ListenerCalled,
@@ -59,6 +60,7 @@ from rebalance_forensics.events.partitions import (
     PartitionsRevoked,
 )
 from rebalance_forensics.events.rebalances import (
+    GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
     JoinRequested,
@@ -343,21 +345,39 @@ def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
                 yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
             return
     yield from _mentioned(timeline)
-    yield from _loaded(timeline)
+    yield from _of_coordinator(timeline)
 
 
-def _loaded(timeline: Timeline) -> Iterator[Hypothesis]:
-    """A coordinator that loaded the group, where no line shows why."""
-    for lines in runs(loads_of_group(timeline), time_of, QUIET_MS):
-        brokers = {e.speaker.broker for e in lines}
-        broker = next(iter(brokers)) if len(brokers) == 1 else None
+def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:
+    """What an excerpt has of a coordinator's lines about a group, where none shows why."""
+    # A whole log has more: a broker that starts loads all of its groups, and most go on as they were.
+    if not timeline.coverage.is_excerpt and len(timeline.ungrouped):
+        return
+    for lines in runs(of_coordinator_alone(timeline), time_of, QUIET_MS):
         yield Hypothesis(
-            because=tuple(lines),
-            culprits=(),
-            severity="info",
-            narrative=f"{'A broker' if broker is None else f'broker-{broker}'} loaded the group as its coordinator: it "
-            "started, or another broker coordinated the group before; these lines do not show which.",
+            because=tuple(lines), culprits=(), severity="info", narrative=_coordinators_words(timeline, lines[0])
         )
+
+
+def _coordinators_words(timeline: Timeline, line: Event) -> str:
+    broker = "A broker" if line.speaker.broker is None else f"broker-{line.speaker.broker}"
+    match line:
+        case GroupUnloaded():
+            return (
+                f"{broker} stopped coordinating the group; these lines do not show why, or which broker took it over."
+            )
+        case GroupLoaded() | MemberLoaded():
+            return (
+                f"{broker} loaded the group as its coordinator: it started, or another broker coordinated the group "
+                "before; these lines do not show which."
+            )
+        case MemberLeft(member=member):
+            participant = timeline.participants.of_member(member) if member else None
+            who = "A member" if participant is None else participant.name
+            return f"{who} left the group; these lines do not show why, or who stayed."
+        case GroupEmptied():
+            return "The group lost its last member; these lines do not show whether it left or was removed."
+    return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."
 
 
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -29,6 +29,9 @@ _SMALL_WORD = re.compile(r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or
 _SENTENCE_ENDS = (".", ")", "]")
 # brod's group members log a heading, with the message on the next line (brod_group_coordinator.erl).
 _HEADINGS = ("Group member (", "group coordinator (")
+# A class from its first letter on: one that was broken inside its name begins with another.
+_WHOLE_CLASS = re.compile(r"(?:org|com|io|net|kafka|scala|akka|reactor|javax)\.")
+_ANNOUNCES = re.compile(r"(?:[:=,(\[{]|(?:^|\s)(?:due to|by|cause|caused|error|from|of|threw|to|was|with))\s*\Z")
 _NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
 
 
@@ -152,11 +155,16 @@ def _may_go_on(before: str, after: str) -> bool:
         return False
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
         return False
-    if is_exception(after) and before.rstrip().endswith(_SENTENCE_ENDS):
+    if is_exception(after) and (before.rstrip().endswith(_SENTENCE_ENDS) or _begins_a_trace(before, after)):
         return False
     if before.endswith("):") and any(heading in before for heading in _HEADINGS):
         return False
     return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
+
+
+def _begins_a_trace(before: str, after: str) -> bool:
+    """True for an exception below a line that does not announce it: loggers print a stack trace so."""
+    return _WHOLE_CLASS.match(after) is not None and _ANNOUNCES.search(before) is None
 
 
 def _starts(text: str, *, timed: bool) -> bool:

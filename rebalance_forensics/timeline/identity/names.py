@@ -21,6 +21,8 @@ _ANYBODYS = re.compile(
     r"|telegraf|logstash(?:-\d+)?|filebeat|beats|benthos|redpanda-connect",
     re.IGNORECASE,
 )
+# `consumer-{number}`, in newer releases `consumer-{group.id}-{number}` (ConsumerConfig.maybeOverrideClientId).
+_COUNTED_IN_JVM = re.compile(rf"consumer-(?:.+-)?(?P<number>\d+)-{_UUID}")
 _ERLANG_PROCESS = re.compile(r"<\d+\.\d+\.\d+>")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
@@ -70,6 +72,12 @@ def is_counted_client_id(client_id: str, group: str) -> bool:
 def is_default_client_id(client_id: str) -> bool:
     """True for a client id that libraries use where the application sets none: it identifies no process."""
     return bool(_ANYBODYS.fullmatch(client_id))
+
+
+def number_in_jvm(member_id: str) -> int | None:
+    """The number of a Java consumer without a client.id: one JVM counts through all of its consumers."""
+    found = _COUNTED_IN_JVM.fullmatch(member_id)
+    return int(found["number"]) if found else None
 
 
 @lru_cache(maxsize=1 << 14)
