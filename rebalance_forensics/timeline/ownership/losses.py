@@ -25,6 +25,7 @@ _STARTING = (ClientStarted, SettingsReported, StartTimeReported, VersionReported
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
     "fenced": "fenced",
     "removed-by-admin": "fenced",
+    "rebalance-timeout": "stuck",
     "sync-timeout": "stuck",
     "revocation-timeout": "stuck",
     "died": "dead",
@@ -66,11 +67,12 @@ class LossEstimator(Struct, frozen=True):
             return self._silent(departure, owner, missed_at, why)
         if departure.why == "poll-timeout":
             return self._stuck(departure, owner, missed_at)
-        if departure.why == "rebalance-timeout":
+        if departure.why == "rebalance-timeout" and why_silent(self.timeline, departure) == "stuck":
             return self._not_rejoined(departure, owner, missed_at)
         # A member that an administrator removed learns of it with its next heartbeat; no line says when that was. Nor
-        # when a member stopped reading that did not sync, or did not confirm what it revoked, in time.
-        certain = departure.why not in ("removed-by-admin", "sync-timeout", "revocation-timeout")
+        # when a member stopped reading that did not join, sync, or confirm what it revoked in time: it may have been
+        # stuck, or have polled all the while and got no answer.
+        certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
