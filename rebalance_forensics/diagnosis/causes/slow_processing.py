@@ -210,11 +210,18 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
         return None
     former_ids = {d.member for d in absence.departures}
-    arrivals = timeline.arrivals.of(participant)
-    joined = min((a.at for a in arrivals if a.member in former_ids), default=timeline.first)
+    arrivals, first = timeline.arrivals.of(participant), timeline.cached(_first_arrivals)
+    joins = (first.get((participant, member)) for member in former_ids)
+    joined = min((at for at in joins if at is not None), default=timeline.first)
     since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
     newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
     return next(newcomers, None)
+
+
+def _first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
+    """Participant and member id -> when it first arrived."""
+    # One member may leave and return thousands of times while a quorum is lost.
+    return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
 def _broker_away(waited: UnreachableBroker | None, members: int) -> dict[Row, Answer]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culp
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.timeline.identity.names import number_in_jvm
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss, Unreached
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
     HEARTBEAT_MS,
@@ -575,7 +576,8 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
                 run.append(part)
         planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(
-            Culprit(kind="group", name=name, names=_members_of(run, name)) for name in sorted({p.group for p in run})
+            Culprit(kind="group", name=name, names=_members_blamed(of_group, name))
+            for name, of_group in sorted(grouped(run, attrgetter("group")).items())
         )
         cause = "static-member-restart" if planned else "rolling-restart"
         found.append(Blow(kind="deployment", cause=cause, culprits=culprits, parts=_in_order(run)))
@@ -599,8 +601,8 @@ def _closed_and_started(histories: Iterable[GroupOutline], parts: Iterable[Part]
                 yield from (closed, started)
 
 
-def _members_of(run: Iterable[Part], group: str) -> tuple[str, ...]:
-    blamed = (c for part in run if part.group == group for c in part.headline.root_causes[0].culprits)
+def _members_blamed(parts: Iterable[Part], group: str) -> tuple[str, ...]:
+    blamed = (c for part in parts for c in part.headline.root_causes[0].culprits)
     return tuple(sorted({name for c in blamed for name in (c.name, *c.names)} - {group}))
 
 
