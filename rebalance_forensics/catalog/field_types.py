@@ -43,6 +43,12 @@ def read_settings(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted({name: value.strip() for name, value in _SETTING.findall(text) if name in KEPT}.items()))
 
 
+# librdkafka and kafka-go log the same errors in lines of their own, which say of which request.
+_CLIENTS_OWN = re.compile(
+    r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error|Fatal (?:consumer )?error"
+    r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
+    r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
+)
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
 _PRESENT = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
@@ -68,6 +74,13 @@ def name(text: str) -> str:
 def uncoded(text: str) -> str:
     """Words before an error's text; ValueError for the constant, which tables of errors have beside it and no log."""
     if "RD_KAFKA_RESP_ERR_" in text:
+        raise ValueError(text)
+    return text
+
+
+def application(text: str) -> str:
+    """An application's words before an error that its client returned; ValueError for a client's own line."""
+    if _CLIENTS_OWN.search(text):
         raise ValueError(text)
     return text
 
@@ -317,6 +330,9 @@ TYPES: Mapping[str, HoleType] = {
     "text": HoleType(ANY, str),
     "line": HoleType(r"[^\n]*?", str),
     "uncoded": HoleType(r"[^\n]*?", uncoded),
+    "application": HoleType(r"[^\n]*?", application),
+    # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets.
+    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),

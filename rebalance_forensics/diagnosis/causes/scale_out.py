@@ -18,7 +18,14 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_grou
 from rebalance_forensics.diagnosis.wording.participants import member
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import AssignmentComputed, GroupEmptied, JoinReported
+from rebalance_forensics.events.rebalances import (
+    AssignmentComputed,
+    GroupEmptied,
+    HeartbeatFailed,
+    JoinFailed,
+    JoinReported,
+    JoinRequested,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -127,10 +134,16 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     if _began_just_before(timeline, arrivals[0].at):
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        return NEWCOMERS if any(a.start for a in arrivals) and not timeline.has_coordinator_log else PICKED
+        started = any(a.start and not _spoke_before(timeline, a.participant, a.start.at) for a in arrivals)
+        return NEWCOMERS if started and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
     return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
+
+
+def _spoke_before(timeline: Timeline, participant: Participant, at: int) -> bool:
+    """True for a client that was asking for the group before it started: it started anew."""
+    return any(time_of(e) < at for e in timeline.events_from(participant, JoinFailed, HeartbeatFailed, JoinRequested))
 
 
 def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

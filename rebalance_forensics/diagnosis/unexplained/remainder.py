@@ -337,7 +337,9 @@ def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
             unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
             lines = [*chain.from_iterable(unreached.values()), *events]
             sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
-            yield _hypothesis_of_client(participant, place, lines, "info", sentence)
+            # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
+            ongoing = timeline.coverage.is_excerpt and not _heard_after(timeline, participant, time_of(events[-1]))
+            yield _hypothesis_of_client(participant, place, lines, "info", sentence, ongoing=ongoing)
         return
     for find, severity, in_words in _LIGHTER:
         if found := find(timeline):
@@ -378,6 +380,11 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
         case GroupEmptied():
             return "The group lost its last member; these lines do not show whether it left or was removed."
     return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."
+
+
+def _heard_after(timeline: Timeline, participant: Participant | None, at: int) -> bool:
+    """True for a client that logs anything of its group after the loss of its coordinator."""
+    return participant is None or any(time_of(e) > at for e in timeline.events_from(participant, Event))
 
 
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -42,6 +42,8 @@ _ASSIGNED = (
 _JOINING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
 # An excerpt of one or two lines may just leave out the answer.
 _PICKED_ATTEMPTS = 3
+# None for ruby-kafka's `Connection error`.
+_UNANSWERED = ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", None)
 _SESSION_TIMED_OUT = "session timed out"
 MOST_ANSWERS = 2
 
@@ -85,8 +87,9 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
 
 
 def _timed_out_repeatedly(waiting: WaitingMember) -> bool:
-    # Each time-out lasted as long as a request may take by the client's own settings, however short they are.
-    return sum(e.error == "REQUEST_TIMED_OUT" for e in waiting.refused) >= _PICKED_ATTEMPTS
+    # Each time-out lasted as long as a request may take by the client's own settings, however short they are. A
+    # connection that breaks under every JoinGroup leaves the client waiting as well, however soon it tries again.
+    return sum(e.error in _UNANSWERED for e in waiting.refused) >= _PICKED_ATTEMPTS
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
@@ -171,6 +174,7 @@ def about_waiting(timeline: Timeline, out: Sequence[WaitingMember]) -> Hypothesi
         participants=tuple(w.participant for w in out),
         onset=min(w.begin for w in out),
         until=max(w.end for w in out),
+        ongoing=all(w.picked and timeline.stops.of(w.participant).first(w.begin) is None for w in out),
         narrative=(
             f"{culprits[0].name if len(out) == 1 else f'{len(out)} members'} "
             f"{_attempts_in_words(out, timeline.measured(max(w.end - w.begin for w in out)))}{_answers(out)}."

@@ -34,6 +34,9 @@ GO_FACTS = (
 _KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)
 _KAFKAJS_KEYS = frozenset({"groupId", "clientId", "correlationId", "memberId"})
+_CLIENTS_ERROR = re.compile(
+    r"kafka(?: server)?: |\[\d{1,3}\] [A-Z]|(?:Broker|Local): |(?:fetching|committing) message: "
+)
 _PAIR = re.compile(r" (?=[a-z][a-z_]{0,30}=)")
 _GROUP = " group="
 _OBJECT_BEHIND = re.compile(r"[ \t]+(?=\{\")")
@@ -69,7 +72,15 @@ def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
     elif not keys and _is_franz_go(fields):
         keys = GO_FACTS
     facts = [f"{key}: {value}" for key in keys if (value := _fact(fields, key)) is not None]
+    if not facts and (error := client_error(fields)) is not None and error not in message:
+        return f"{message}: {error}"
     return f"{message}; {', '.join(facts)}" if facts else message
+
+
+def client_error(fields: Fields) -> str | None:
+    """What a client in Go or of librdkafka returned, which programs log as a field beside words of their own."""
+    error = first_text(fields, ("error", "err", "exception", "reason"))
+    return error if error is not None and _CLIENTS_ERROR.match(error) else None
 
 
 def _fact(fields: Fields, key: str) -> str | None:

@@ -8,6 +8,7 @@ import re
 from msgspec import Struct
 
 from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
+from rebalance_forensics.sources.layouts.client_facts import client_error
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
@@ -61,8 +62,9 @@ class Logfmt(Struct, frozen=True, kw_only=True):
         }
         message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
         if not begins_as_kafka_does(message) and "." not in (logger or ""):
+            error = client_error(pairs)
             rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _HEADER_KEYS)
-            message = f"{message}; {rest}" if rest else message
+            message = f"{message}: {error}" if error else f"{message}; {rest}" if rest else message
         trace = _first(pairs, _TRACE)
         return Parsed(
             stamp=read_stamp(start["time"] or _first(pairs, _TIME) or ""),
