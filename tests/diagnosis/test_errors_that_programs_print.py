@@ -40,8 +40,8 @@ def test_a_member_that_the_coordinator_forgot_is_a_warning_and_nobody_knows_why(
             'the current generation","message":"consume failed"}'
         ),
         (
-            '{"level":"error","ts":1772327400.1,"msg":"commit","error":"[25] Unknown Member ID: the member id is not in '
-            'the current generation"}'
+            '{"level":"error","ts":1772327400.1,"msg":"commit","error":"[25] Unknown Member ID: the member id is not '
+            'in the current generation"}'
         ),
         'time="2026-03-01T01:10:00Z" level=error msg="commit" error="Broker: Unknown member"',
     ],
