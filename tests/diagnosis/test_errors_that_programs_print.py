@@ -22,7 +22,7 @@ FORGOTTEN = [
 
 def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
     (directory / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return analyze([str(directory)], AnalyzeOptions(engine="local")).incidents
+    return tuple(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
 @pytest.mark.parametrize("error", FORGOTTEN)
