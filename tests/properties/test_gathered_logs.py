@@ -96,8 +96,10 @@ def _record_from(lines: list[str], number: int) -> int:
 
 
 def with_kubectls_times(log: Path) -> None:
-    """The same log once more, as `kubectl logs --timestamps` prints it."""
+    """The same log once more, as `kubectl logs --timestamps` prints it; its lines must print their dates."""
     text, lines, utc = log.read_text(), [], ""
+    if TIME.search(text) is None:
+        pytest.skip("the log prints no date to make kubectl's times of")
     start = re.search(r"startTimeMs: (\d+)", text)
     east_ms = (
         round((local_ms(text[: start.start()].splitlines()[-1]) - int(start[1])) / HOUR_MS) * HOUR_MS if start else 0
