@@ -102,6 +102,9 @@ def client_of(event: Event) -> Client | None:
     # kafka-python took over the words of Java 0.10, so both stand in one folder; the class tells them apart.
     if folder == "python" and event.speaker.component in _JAVA_COORDINATORS:
         return _JAVA
+    # kafka-python and aiokafka log some of the newer words from modules of theirs that do not tell the two apart.
+    if folder == "consumer" and (event.speaker.component or "").islower():
+        return None
     for client in _BY_WORDING.get(folder, ()):
         if client.component in (None, event.speaker.component):
             return client
@@ -150,7 +153,10 @@ def _libraries(timeline: Timeline) -> dict[Participant | None, Client]:
     firsts = TimeIndex((event for part in parts for event in part.of_type(*_BY_JAVA)[:1]), time_of)
     for event in merge(timeline.own.by_clients, firsts, key=time_of):
         if (client := client_of(event)) is not None:
-            libraries.setdefault(timeline.participants.of_speaker(event), client)
+            # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
+            participant = timeline.participants.of_speaker(event)
+            if client.component is not None or participant not in libraries:
+                libraries[participant] = client
     return libraries
 
 

@@ -83,3 +83,21 @@ def test_a_client_that_logs_or_has_no_poll_timeout_did_not_leave_for_one_unlogge
     other = [*join(3, TWO, 1), *join(401, TWO, 2), *join(421, TWO, 3), line(900, "processed", "processed")]
     found = incidents(tmp_path, broker, node_1=log, node_2=other)
     assert "slow-processing" not in {i.root_causes[0].cause for i in found}
+
+
+def test_aiokafka_is_known_although_it_subscribes_in_javas_words(tmp_path: Path) -> None:
+    def line(second: int, message: str, module: str = "group_coordinator") -> str:
+        time = f"2026-03-01 01:{second // 60:02}:{second % 60:02},050"
+        return f"{time} - aiokafka.consumer.{module} - INFO - {message}"
+
+    def join(second: int, member: str, generation: int) -> list[str]:
+        words = f"Joined group 'payments' (generation {generation}) with member_id {member}"
+        return [line(second - 2, "(Re-)joining group payments"), line(second, words)]
+
+    subscribed = "[Consumer clientId=shop-1, groupId=payments] Subscribed to topic(s): orders"
+    log = [
+        line(0, subscribed, "consumer"), *join(3, ONE, 1), line(400, "LeaveGroup request succeeded"),
+        *join(421, AGAIN, 3), line(900, "processed"),
+    ]  # fmt: skip
+    found = incidents(tmp_path, [], node_1=log, node_2=[*join(3, TWO, 1), *join(401, TWO, 2), *join(421, TWO, 3)])
+    assert "slow-processing" in {i.root_causes[0].cause for i in found}
