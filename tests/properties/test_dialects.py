@@ -182,6 +182,7 @@ SURE_OF_ANOTHER: dict[tuple[str, str], tuple[set[str], str]] = {
     ("member-removed", "kafka-go"): ({"process-pause"}, "its reader prints the refusal seconds after the removal"),
     # To be mended: it shows no refused sync, and its lost connections look like those of a network.
     ("offsets-topic-unavailable", "librdkafka"): ({"network-partition", "scale-out"}, "its refused syncs are unseen"),
+    ("offsets-topic-unavailable", "brod"): ({"network-partition"}, "its refused syncs are unseen"),
 }
 """What another client's log is sure of instead, and why its facts allow no better."""
 _NO_GENERATION = "it prints no generation, which Java's line cannot lack"
