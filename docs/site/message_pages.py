@@ -28,6 +28,8 @@ SPEAKERS = {
     "ruby": "Ruby clients",
     "php": "PHP clients",
     "process": "Any process",
+    "jvm": "JVMs",
+    "host": "Kernels and supervisors",
     "schema-registry": "Schema Registry",
 }
 MOST = 5
