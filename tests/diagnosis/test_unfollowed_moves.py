@@ -78,7 +78,9 @@ def test_a_group_that_a_broker_loads_while_it_runs_came_from_a_broker_that_no_li
 
 def test_a_broker_whose_log_begins_as_it_loads_a_group_may_have_had_it_before() -> None:
     (unclear,) = loaded_by_a_broker_heard_since("01:09:50.000")
-    assert unclear.startswith("unexplained: broker-2 loaded the group as its coordinator: it started, or another broker")
+    assert unclear.startswith(
+        "unexplained: broker-2 loaded the group as its coordinator: it started, or another broker"
+    )
 
 
 def test_a_group_that_a_broker_loads_at_its_start_may_have_been_its_own() -> None:
