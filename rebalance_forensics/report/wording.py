@@ -214,8 +214,8 @@ def worst_of(impacts: Sequence[Impact]) -> str:
     """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop."""
     if len(impacts) == 1:
         return impact(impacts[0])
-    unread_ms = max((one.longest_unread_ms for one in impacts if one.longest_unread_ms is not None), default=None)
-    stopped_ms = max((one.stopped_ms for one in impacts if one.stopped_ms is not None), default=None)
+    unread_ms = max((cost.longest_unread_ms for cost in impacts if cost.longest_unread_ms is not None), default=None)
+    stopped_ms = max((cost.stopped_ms for cost in impacts if cost.stopped_ms is not None), default=None)
     if unread_ms is None:
         return UNREAD_NOT_LOGGED
     if not unread_ms:

@@ -133,7 +133,9 @@ def glimpse_of(history: GroupHistory) -> Glimpse:
     last = history.generations[-1] if history.generations else None
     return Glimpse(
         rebalancing=tuple(
-            (one.started_at, one.completed_at) for one in history.generations if one.started_at is not None
+            (generation.started_at, generation.completed_at)
+            for generation in history.generations
+            if generation.started_at is not None
         ),
         unread=tuple((gap.started_at, gap.ended_at) for gap in history.unread),
         state="" if last is None else _state(last),

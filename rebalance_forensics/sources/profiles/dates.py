@@ -25,8 +25,6 @@ _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
 _NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
 _AGREEING = 3
-_FLUSHED_MS = 2 * SECOND_MS
-"""From the time in a log's last line until it is in the file. One copy in 450 has by chance an age that fits."""
 _DAYS_A_YEAR = 366
 
 Range = tuple[EpochMs, EpochMs]
@@ -250,9 +248,10 @@ def midnight_of(
     if (midnight := _midnight_in(file.path)) is not None:
         return midnight, None, "shown"
     midnight = _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS
-    # A log that nobody copied was last written when its last line says; zones lie whole quarters of an hour apart.
+    # A log that nobody copied was last written when its last line says, or a moment later; zones lie whole quarters of
+    # an hour apart. One copy in 450 has by chance an age that fits.
     late_ms = (file.mtime_ms - last) % QUARTER_HOUR_MS
-    return midnight, None, "shown" if late_ms <= _FLUSHED_MS else "age"
+    return midnight, None, "shown" if late_ms <= 2 * SECOND_MS else "age"
 
 
 def _best(first: int, last: int, neighbours: Neighbours) -> int:
