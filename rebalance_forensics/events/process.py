@@ -123,6 +123,8 @@ class ThreadsStopped(Event, frozen=True, kw_only=True):
     before_kib: int | None = None
     after_kib: int | None = None
     size_kib: int | None = None
+    as_it_began: bool = False
+    """True for a line whose time is that at which the threads were stopped, not at which they went on."""
 
 
 class ProcessKilled(Event, frozen=True, kw_only=True):
@@ -134,6 +136,10 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     command: str | None = None
     unit: str | None = None
     signal: str | None = None
+
+
+OF_THE_HOST = (ThreadsStopped, ProcessKilled)
+"""What a JVM, the kernel and supervisors write of a process in logs of their own: no line of its application's log."""
 
 
 class ExceptionLogged(Event, frozen=True, kw_only=True):

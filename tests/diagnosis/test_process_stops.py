@@ -82,3 +82,27 @@ def test_a_process_that_logs_on_was_not_the_one_killed() -> None:
     incident = story.the_incident()
     assert incident.root_causes[0].cause == "process-pause"
     assert behind(incident) == []
+
+
+def test_a_line_of_the_host_is_no_line_of_the_member() -> None:
+    story = evicted()
+    before = story.goes_on("01:10:20.000").the_incident()
+    story = evicted()
+    story.line("c-3/syslog", "01:30:00.000", OOM.format("nginx"), logger="jdk.Hotspot")
+    after = story.goes_on("01:10:20.000").the_incident()
+    assert (after.severity, after.root_causes[0].cause) == (before.severity, before.root_causes[0].cause)
+    assert after.root_causes[0].confidence == before.root_causes[0].confidence
+
+
+def test_a_second_kill_beside_it_does_not_hide_the_first() -> None:
+    story = evicted()
+    story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
+    story.line("c-3/syslog", "01:09:20.000", OOM.format("python3"), logger="jdk.Hotspot")
+    assert behind(story.goes_on("01:15:00.000").the_incident()) == ["oom-kill"]
+
+
+@pytest.mark.parametrize("name", ["kafkaServer-gc.log", "elasticsearch-gc.log"])
+def test_the_gc_log_of_another_application_is_not_the_members(name: str) -> None:
+    story = resumed()
+    story.line(f"c-3/{name}", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
+    assert behind(story.the_incident()) == []

@@ -61,3 +61,12 @@ def test_logs_of_unknown_days_keep_the_days_between_them(tmp_path: Path) -> None
         os.utime(tmp_path / name, (1_795_000_000 + days * 86_400, 1_795_000_000 + days * 86_400))
     first, second = rf.analyze(tmp_path, engine="local").report.inputs
     assert elapsed(first.first, second.first) == 86_400_000
+
+
+def test_the_day_in_one_files_name_dates_the_others(tmp_path: Path) -> None:
+    for name in ("app-2026-11-20.log", "other.log"):
+        (tmp_path / name).write_text(JOINS)
+        os.utime(tmp_path / name, (1_795_900_000, 1_795_900_000))
+    first, second = rf.analyze(tmp_path, engine="local").report.inputs
+    assert first.first == second.first
+    assert not [gap for gap in gaps(tmp_path) if gap.startswith("The day of")]

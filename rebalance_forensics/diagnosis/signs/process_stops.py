@@ -7,6 +7,7 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.behind import Link
@@ -21,12 +22,15 @@ from rebalance_forensics.events.process import ProcessDied, ProcessKilled, Threa
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
 
 # After a full collection this share of the heap is still in use: the next collection follows soon.
 _FULL_IN_TENTHS = 9
+# Words in the names of logs and units that tell nothing of the application.
+_OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
 @sign(present="its JVM logged that all its threads stood still while its session ran out", absent="")
@@ -59,8 +63,11 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
         e
         for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and _began(e) <= absence.at
+        if _may_be_of(absence.participant, e.speaker.file)
     ]
-    spans = sorted((max(_began(e), absence.at - session), min(time_of(e), absence.at)) for e in stops)
+    if len({log_stem(e.speaker.file) for e in stops}) > 1:
+        return ()  # several JVMs run there, and nothing shows which of them is the member's
+    spans = sorted((max(_began(e), absence.at - session), min(_ended(e), absence.at)) for e in stops)
     covered, until = 0, absence.at - session
     for begin, end in spans:
         covered += max(end - max(begin, until), 0)
@@ -72,17 +79,37 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
 
 
 def _began(event: ThreadsStopped) -> int:
-    return time_of(event) - event.stopped_ms
+    return time_of(event) - (0 if event.as_it_began else event.stopped_ms)
+
+
+def _ended(event: ThreadsStopped) -> int:
+    return _began(event) + event.stopped_ms
+
+
+def _may_be_of(participant: Participant, name: str) -> bool:
+    """False for a file or a unit that is named after another application: it shares no word with the member's names."""
+    words = _words(name.rpartition("/")[2]) - _OF_ANY_LOG
+    return not words or not words.isdisjoint(_names_of(participant))
+
+
+def _names_of(participant: Participant) -> set[str]:
+    names = (participant.name, *participant.client_ids, *participant.files, *participant.hosts)
+    return {word for name in names for word in _words(name)}
+
+
+def _words(name: str) -> set[str]:
+    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
     """What the kernel or a supervisor logged of the end of its process; none where it may have been another one's."""
     participant = absence.participant
-    begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline)
+    # Syslog cuts the time to whole seconds.
+    begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
     kills = [
         e
         for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
-        if [*timeline.participants.at_place(e)] == [participant] and _may_be(timeline, absence, e)
+        if [*timeline.participants.at_place(e)] == [participant] and _may_be(timeline, participant, e)
     ]
     if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
         return ()
@@ -90,8 +117,13 @@ def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
     return tuple(e for e in kills if not own.any_between(time_of(e) + ROUND_TRIP_MS, absence.at - 1))
 
 
-def _may_be(timeline: Timeline, absence: Absence, kill: ProcessKilled) -> bool:
-    return kill.command is None or (kill.command == "java") == is_java_member(timeline, absence.participant)
+def _may_be(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+    # A unit that ends by SIGTERM was stopped by somebody.
+    if kill.signal is not None and kill.signal.startswith("15/"):
+        return False
+    if kill.command is None:
+        return kill.unit is None or _may_be_of(participant, kill.unit)
+    return (kill.command == "java") == is_java_member(timeline, participant)
 
 
 def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:

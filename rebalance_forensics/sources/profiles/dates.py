@@ -254,6 +254,15 @@ def midnight_of(
     return midnight, None, "shown" if late_ms <= 2 * SECOND_MS else "age"
 
 
+def shown_day(file: InputFile, dates: Dates) -> Range | None:
+    """The first and last time of a file without dates whose own name or age shows its day."""
+    midnight, _, day_from = midnight_of(file, dates, Neighbours.of([]))
+    if midnight is None or dates.clocks is None or day_from == "age":
+        return None
+    first, last, midnights = dates.clocks
+    return EpochMs(midnight + first), EpochMs(midnight + last + midnights * DAY_MS)
+
+
 def _best(first: int, last: int, neighbours: Neighbours) -> int:
     """The midnight under which the times fall into, or nearest to, what the neighbours cover."""
 

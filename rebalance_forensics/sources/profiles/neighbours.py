@@ -80,6 +80,10 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
             with_defect(each, "which other files it continues in could not be determined", error) for each in found
         ]
     shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
+    # Where no line prints a date, the name or the age of a file may show a day: it dates the others as well.
+    shown = shown or [
+        day for file, look in zip(files, looks, strict=True) if (day := dates.shown_day(file, look.dates))
+    ]
     known = Neighbours.of(shown)
     done: list[FileProfile] = []
     for file, look, own in zip(files, looks, found, strict=True):

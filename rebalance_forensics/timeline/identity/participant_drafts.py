@@ -21,6 +21,7 @@ from rebalance_forensics.events.membership import (
     StaticMemberFenced,
     StaticMemberReplaced,
 )
+from rebalance_forensics.events.process import OF_THE_HOST
 from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
@@ -134,7 +135,7 @@ class ParticipantDrafts:
         named = speaker.client_id or speaker.thread or speaker.place or instance
         if self.kind == "connect" and isinstance(event, WorkerStopped):
             named = named or speaker.host  # the stop may be the only line of a worker
-        if speaker.role == "broker" or (event.group is None and not named):
+        if speaker.role == "broker" or isinstance(event, OF_THE_HOST) or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":
             return

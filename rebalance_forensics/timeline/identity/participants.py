@@ -11,6 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
+from rebalance_forensics.events.process import OF_THE_HOST
 from rebalance_forensics.events.rebalances import (
     HeartbeatFailed,
     JoinFailed,
@@ -127,7 +128,7 @@ def speaking(
 ) -> P | None:
     """The participant whose log a line is in: by client id and place, or the only one at the place."""
     speaker = event.speaker
-    if speaker.role == "broker":
+    if speaker.role == "broker" or isinstance(event, OF_THE_HOST):
         return None
     place = place_name(event)
     client = speaker.client_id
