@@ -100,16 +100,20 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
     return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
 
 
-def jvm_log(participant: Participant, begin: int, end: int) -> Need:
-    """What the JVM of a member logged of its collections and safepoints."""
-    what = f"the GC log of {participant.kind} {participant.name} (-Xlog:gc*,safepoint)"
-    return Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
+def jvm_place(participant: Participant, begin: int, end: int) -> Place:
+    """What the JVM of a member logs of its collections and safepoints; that it logs them at all is never known."""
+    return _beside(participant, begin, end, "the GC log of {} (-Xlog:gc*,safepoint)")
 
 
-def host_logs(participant: Participant, begin: int, end: int) -> Need:
-    """What the kernel and the supervisor logged of a member's process."""
-    what = f"the logs of the kernel and of the supervisor on the host of {participant.kind} {participant.name}"
-    return Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
+def host_place(participant: Participant, begin: int, end: int) -> Place:
+    """What the kernel and the supervisor log of a member's process."""
+    return _beside(participant, begin, end, "the logs of the kernel and of the supervisor on the host of {}")
+
+
+def _beside(participant: Participant, begin: int, end: int, words: str) -> Place:
+    what = words.format(f"{participant.kind} {participant.name}")
+    need = Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
+    return Place(begin, end, (), need)
 
 
 @lru_cache(maxsize=1 << 11)

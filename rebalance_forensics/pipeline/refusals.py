@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 SUGGESTED = 10
@@ -29,8 +29,12 @@ def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
     names = list(dict.fromkeys(known))
     if near := near_names(name, names):
         return f"did you mean {' or '.join(near)}?"
+    return f"{kind}: {_first_of(names) or 'none'}."
+
+
+def _first_of(names: Sequence[str]) -> str:
     more = f" and {len(names) - SUGGESTED} more" if len(names) > SUGGESTED else ""
-    return f"{kind}: {', '.join(names[:SUGGESTED]) or 'none'}{more}."
+    return f"{', '.join(names[:SUGGESTED])}{more}"
 
 
 def _plain(name: str) -> str:
@@ -50,12 +54,8 @@ def refuse_unknown_group(group: str | None, known: Iterable[str]) -> NoReturn:
     """No group of that name, or several where none was named: a report on nothing would read as if all were well."""
     if group is None:
         names = list(dict.fromkeys(known))
-        shown = (
-            f"{', '.join(names[:SUGGESTED])}{f' and {len(names) - SUGGESTED} more' if len(names) > SUGGESTED else ''}"
-        )
-        raise InputError(
-            f"name one of {len(names)} groups with --group: {shown}." if names else "no line names a group."
-        )
+        which = f"name one of {len(names)} groups with --group: {_first_of(names)}."
+        raise InputError(which if names else "no line names a group.")
     raise InputError(f"no line mentions group {group!r}; {did_you_mean(group, known, 'groups in these logs')}")
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.records import FIRST_DAY
+from rebalance_forensics.records import is_dated
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -23,7 +23,7 @@ def moment(ms: int) -> datetime | None:
 @lru_cache(maxsize=1 << 12)
 def iso(ms: int | None) -> str | None:
     """`2026-03-01T10:02:11.123Z`, None of an unknown day; cached, for a time stands at several places of a report."""
-    if ms is None or ms < FIRST_DAY:
+    if ms is None or not is_dated(ms):
         return None
     minutes, rest = divmod(ms, MINUTE)
     minute = _minute(minutes)
@@ -40,9 +40,7 @@ def _minute(minutes: int) -> str | None:
 def utc(ms: int | None, unknown: str = "unknown") -> str:
     """`2026-03-01 10:02:11`, for people; `10:02:11` of an unknown day."""
     at = None if ms is None else moment(ms)
-    if at is None or ms is None:
-        return unknown
-    return at.strftime("%Y-%m-%d %H:%M:%S" if ms >= FIRST_DAY else "%H:%M:%S")
+    return unknown if at is None else at.strftime("%Y-%m-%d %H:%M:%S" if is_dated(ms) else "%H:%M:%S")
 
 
 def time_of_day(ms: int | None, unknown: str = "--:--:--.---") -> str:
@@ -53,7 +51,7 @@ def time_of_day(ms: int | None, unknown: str = "--:--:--.---") -> str:
 
 def day(ms: int | None) -> str | None:
     """`2026-03-01`; None where the day is unknown."""
-    at = None if ms is None or ms < FIRST_DAY else moment(ms)
+    at = None if ms is None or not is_dated(ms) else moment(ms)
     return None if at is None else at.strftime("%Y-%m-%d")
 
 

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
-from rebalance_forensics.timeline.identity.copied_logs import copies_among, without_copies
+from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
@@ -42,8 +42,7 @@ class UngroupedEvents:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
         everything = tuple(events)
-        (known,) = without_copies(everything)
-        self.copies = copies_among(everything) if len(known) < len(everything) else frozenset()
+        (known,), self.copies = without_copies(everything)
         """Copies of one log by lines without a group; a group's own lines may be too few to show it."""
         shared = with_brokers(with_roles(known, ()))
         self._at: dict[Place, list[Event]] = defaultdict(list)

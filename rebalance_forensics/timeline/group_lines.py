@@ -142,7 +142,7 @@ def _answered(lost: CoordinatorLost) -> Event:
 def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     """The lines, each with the process and the client that wrote it."""
     lines = _with_lines_of_copies(lines, ungrouped)
-    known, near = without_copies(lines.own, lines.nearby, known=ungrouped.copies)
+    (known, near), _ = without_copies(lines.own, lines.nearby, known=ungrouped.copies)
     own_lines, nearby, logs = with_process_places(known, near, lines.logs)
     own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
     if any(_lacks_client_id(event) for event in own):

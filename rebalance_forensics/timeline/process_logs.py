@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -62,6 +62,7 @@ class ProcessLog:
         self.place: Place = place_of(self.lines[0])
         self.process = process
         self._on_clock: dict[tuple[object, ...], ProcessLines] = {}
+        self._named: dict[str, ProcessLog] = {}
 
     @property
     def place_name(self) -> str:
@@ -69,12 +70,13 @@ class ProcessLog:
         return self.process or place_name(self.lines[0])
 
     def of_process(self, process: str | None) -> ProcessLog:
-        """The same lines with the name of their process."""
-        return self if process is None else self._named[process]
-
-    @cached_property
-    def _named(self) -> _Named:
-        return _Named(self)
+        """The log under the name of a process."""
+        if process is None:
+            return self
+        if process not in self._named:
+            named = (replace(e, speaker=replace(e.speaker, place=process)) for e in self.lines)
+            self._named[process] = ProcessLog(named, process)
+        return self._named[process]
 
     @cached_property
     def times(self) -> list[int]:
@@ -122,19 +124,6 @@ class ProcessLog:
                 del self._on_clock[next(iter(self._on_clock))]
             self._on_clock[key] = ProcessLines(on_one_clock(self.lines, {self.place: clock}), self.place_name)
         return self._on_clock[key]
-
-
-class _Named(dict[str, ProcessLog]):
-    """Process -> the log with that name of its process."""
-
-    def __init__(self, log: ProcessLog) -> None:
-        super().__init__()
-        self._log = log
-
-    def __missing__(self, process: str) -> ProcessLog:
-        named = (replace(e, speaker=replace(e.speaker, place=process)) for e in self._log.lines)
-        self[process] = ProcessLog(named, process)
-        return self[process]
 
 
 class ProcessLogs:
@@ -257,4 +246,4 @@ def _spoken_in(
         yield alone, EventIndex(chain.from_iterable(others))
 
 
-NO_LINES: Any = NearbyLines()
+NO_LINES = NearbyLines()

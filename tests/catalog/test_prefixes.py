@@ -6,7 +6,7 @@ from rebalance_forensics.catalog.prefixes import peel
 
 
 @pytest.mark.parametrize(
-    ("prefix", "said"),
+    ("prefix", "expected"),
     [
         ("[GroupCoordinator 1]: ", {"broker": 1}),
         ("[GroupCoordinator id=1 topic=__consumer_offsets partition=13] ", {"broker": 1, "offsets_partition": 13}),
@@ -35,10 +35,10 @@ from rebalance_forensics.catalog.prefixes import peel
         ("[Group g] ", {"group": "g"}),
     ],
 )
-def test_a_prefix_says_who_speaks(prefix: str, said: dict[str, object]) -> None:
+def test_a_prefix_says_who_speaks(prefix: str, expected: dict[str, object]) -> None:
     peeled = peel(f"{prefix}State transition from RUNNING to REBALANCING")
     assert peeled.bare == "State transition from RUNNING to REBALANCING"
-    assert peeled.fields == said
+    assert peeled.fields == expected
 
 
 def test_a_group_id_with_blanks_and_brackets_is_whole() -> None:
@@ -53,7 +53,7 @@ def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "expected"),
     [
         ("[thrd:main]: ", {}),
         ("rdkafka: [thrd:main]: 127.0.0.1:9092/1: ", {"node": 1}),
@@ -65,8 +65,8 @@ def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
     ],
 )
 def test_librdkafka_speaks_behind_its_thread_whatever_a_program_prints_before_it(
-    before: str, said: dict[str, str | int]
+    before: str, expected: dict[str, str | int]
 ) -> None:
     peeled = peel(f'{before}Group "payments": leave (in state up)')
     assert peeled.bare == 'Group "payments": leave (in state up)'
-    assert {name: text for name, text in peeled.fields.items() if text} == said
+    assert {name: text for name, text in peeled.fields.items() if text} == expected

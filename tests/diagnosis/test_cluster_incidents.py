@@ -54,7 +54,7 @@ def deployed(group: str, hour: int, *, members: int = 3, seen: Side = "both") ->
     return story.case()
 
 
-def told(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
+def incidents_of(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
     """The incidents of the cluster, and those that its groups keep for themselves; no start-ups."""
     found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
     relations = relations_among(cases, found)
@@ -63,7 +63,7 @@ def told(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
 
 
 def test_groups_that_lose_the_same_coordinator_within_seconds_are_one_incident_of_that_broker() -> None:
-    (one,), own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:10:04.000"))
+    (one,), own = incidents_of(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:10:04.000"))
     assert (own, one.scope, one.group, one.group_names) == ([], "cluster", None, ("audit", "payments"))
     verdict = one.root_causes[0]
     assert (verdict.cause, [culprit.name for culprit in verdict.culprits]) == ("coordinator-failover", ["broker-2"])
@@ -73,14 +73,14 @@ def test_groups_that_lose_the_same_coordinator_within_seconds_are_one_incident_o
 
 def test_the_same_incident_has_the_same_id_whatever_the_order_of_the_groups() -> None:
     first, second = losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:10:04.000")
-    assert told(first, second)[0] == told(second, first)[0]
+    assert incidents_of(first, second)[0] == incidents_of(second, first)[0]
 
 
 def living_in(partition: int | None) -> str:
     """What is said of two groups of which lines tell this partition, or none."""
     cases = (losing_its_coordinator("audit"), losing_its_coordinator("payments"))
     placed = (replace(case, history=replace(case.history, offsets_partition=partition)) for case in cases)
-    return told(*placed)[0][0].root_causes[0].narrative
+    return incidents_of(*placed)[0][0].root_causes[0].narrative
 
 
 def test_the_partitions_they_live_in_are_named_and_how_they_are_known() -> None:
@@ -93,7 +93,7 @@ def test_where_another_group_shows_that_the_number_of_partitions_was_changed_non
     cases = (
         replace(case, history=replace(case.history, offsets_partition=p)) for case, p in ((known, 3), (unknown, None))
     )
-    assert "__consumer_offsets" not in told(*cases)[0][0].root_causes[0].narrative
+    assert "__consumer_offsets" not in incidents_of(*cases)[0][0].root_causes[0].narrative
 
 
 def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
@@ -102,18 +102,18 @@ def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
 
 
 def test_two_losses_of_a_coordinator_on_two_occasions_have_nothing_to_do_with_each_other() -> None:
-    cluster, own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:20:00.000"))
+    cluster, own = incidents_of(losing_its_coordinator("audit"), losing_its_coordinator("payments", "01:20:00.000"))
     assert (cluster, len(own)) == ([], 2)
 
 
 def test_members_of_two_groups_on_one_host_that_fall_silent_together_are_one_incident_of_that_host() -> None:
-    (one,), own = told(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-7", "01:10:12.000"))
+    (one,), own = incidents_of(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-7", "01:10:12.000"))
     (culprit,) = one.root_causes[0].culprits
     assert (own, culprit.kind, culprit.name) == ([], "host", "node-7")
 
 
 def test_members_on_different_hosts_that_fail_together_are_incidents_of_their_groups() -> None:
-    cluster, own = told(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-8", "01:10:12.000"))
+    cluster, own = incidents_of(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-8", "01:10:12.000"))
     assert (cluster, [one.group for one in own]) == ([], ["audit", "payments"])
 
 
@@ -124,20 +124,20 @@ def test_groups_of_two_clusters_never_share_an_incident() -> None:
         history=replace(there.history, cluster="other"),
         incidents=tuple(replace(one, cluster="other") for one in there.incidents),
     )
-    assert told(here, elsewhere)[0] == []
+    assert incidents_of(here, elsewhere)[0] == []
 
 
 def test_groups_restarted_at_the_same_time_are_one_deployment() -> None:
-    (one,), own = told(deployed("audit", 1), deployed("payments", 1))
+    (one,), own = incidents_of(deployed("audit", 1), deployed("payments", 1))
     assert (own, one.root_causes[0].cause) == ([], "rolling-restart")
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["audit", "payments"]
-    assert told(deployed("audit", 1), deployed("payments", 3))[0] == []
+    assert incidents_of(deployed("audit", 1), deployed("payments", 3))[0] == []
 
 
 @pytest.mark.parametrize("seen", ["both", "brokers"])
 def test_a_deployment_that_restarts_the_only_member_of_each_group_is_one_incident(seen: Side) -> None:
     cases = [deployed(group, 1, members=1, seen=seen) for group in ("audit", "orders", "payments")]
-    (one,), own = told(*cases)
+    (one,), own = incidents_of(*cases)
     assert (own, one.root_causes[0].cause, one.severity) == ([], "rolling-restart", "info")
     assert one.group_names == ("audit", "orders", "payments")
     assert one.root_causes[0].evidence
@@ -145,14 +145,14 @@ def test_a_deployment_that_restarts_the_only_member_of_each_group_is_one_inciden
 
 def test_a_member_that_crashes_by_itself_while_a_broker_is_out_keeps_its_own_incident() -> None:
     crash = losing("orders", "orders-9", "01:10:05.000")
-    (one,), own = told(losing_its_coordinator("audit"), losing_its_coordinator("payments"), crash)
+    (one,), own = incidents_of(losing_its_coordinator("audit"), losing_its_coordinator("payments"), crash)
     assert "orders" not in one.group_names
     assert [incident.group for incident in own] == ["orders"]
 
 
 def test_a_group_alone_keeps_its_incidents() -> None:
     case = losing_its_coordinator("audit")
-    cluster, own = told(case)
+    cluster, own = incidents_of(case)
     assert (cluster, [one.group for one in own]) == ([], ["audit"])
 
 
@@ -178,7 +178,7 @@ def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2) -> 
 
 
 def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coordinator_stood_still() -> None:
-    (one,), own = told(expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003"))
+    (one,), own = incidents_of(expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003"))
     verdict = one.root_causes[0]
     assert (own, verdict.cause, [c.name for c in verdict.culprits]) == ([], "coordinator-failover", ["broker-2"])
     assert "broker-2 stood still" in one.summary
@@ -200,19 +200,21 @@ def test_sessions_that_end_at_one_moment_and_are_all_of_one_jvm_blame_that_proce
 
 
 def test_sessions_of_several_groups_that_end_one_by_one_do_not() -> None:
-    cluster, _ = told(expiring("audit", "01:10:00.000", members=1), expiring("payments", "01:10:01.500", members=1))
+    cluster, _ = incidents_of(
+        expiring("audit", "01:10:00.000", members=1), expiring("payments", "01:10:01.500", members=1)
+    )
     assert all(one.root_causes[0].cause != "coordinator-failover" for one in cluster)
 
 
 def test_sessions_that_end_at_one_moment_on_two_coordinators_do_not() -> None:
     cases = (expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003", coordinator=3))
-    assert all(one.root_causes[0].cause != "coordinator-failover" for one in told(*cases)[0])
+    assert all(one.root_causes[0].cause != "coordinator-failover" for one in incidents_of(*cases)[0])
 
 
 def test_members_of_three_groups_that_fall_silent_together_are_one_incident_though_no_line_names_their_host() -> None:
     at = ("01:10:00.000", "01:10:01.100", "01:10:02.300")
     groups = ("audit", "payments", "orders")
-    (one,), own = told(
+    (one,), own = incidents_of(
         *(expiring(g, when, members=1, coordinator=n) for n, (g, when) in enumerate(zip(groups, at, strict=True), 1))
     )
     assert (own, one.group_names) == ([], tuple(sorted(groups)))
@@ -245,14 +247,14 @@ def blamed(incidents: list[Incident]) -> set[tuple[str, tuple[str, ...], bool]]:
 
 
 def test_a_broker_that_members_of_several_groups_fail_to_connect_to_is_out_and_not_their_coordinator() -> None:
-    cluster, own = told(alone_on_a_host("audit", 1), alone_on_a_host("payments", 1))
+    cluster, own = incidents_of(alone_on_a_host("audit", 1), alone_on_a_host("payments", 1))
     assert own == []
     assert {(cause, names) for cause, names, _ in blamed(cluster)} == {("coordinator-failover", ("broker-1",))}
     assert "broker-1 was out of reach" in cluster[0].summary
 
 
 def test_a_host_whose_members_fail_to_connect_to_every_broker_shows_no_broker_down() -> None:
-    cluster, _ = told(alone_on_a_host("audit", 1, 2, 3), alone_on_a_host("payments", 1, 2, 3))
+    cluster, _ = incidents_of(alone_on_a_host("audit", 1, 2, 3), alone_on_a_host("payments", 1, 2, 3))
     assert all("broker-1 was out of reach" not in one.summary for one in cluster)
 
 
@@ -283,8 +285,8 @@ def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_t
         fenced.client(client, "01:09:58.000", LOST.replace("broker-2", "broker-1").replace("2147483645", "2147483646"))
         fenced.client(client, "01:10:06.000", FOUND)
     waiting = [expiring(group, "01:10:06.000") for group in ("audit", "payments")]
-    assert "broker-2 stood still" in told(*waiting)[0][0].summary
-    (one,), _ = told(*waiting, fenced.case())
+    assert "broker-2 stood still" in incidents_of(*waiting)[0][0].summary
+    (one,), _ = incidents_of(*waiting, fenced.case())
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1"]
     assert "stood still" not in one.summary
 
@@ -309,7 +311,7 @@ def coordinated_by(group: str, broker: int, *, moves_to: int | None = None) -> G
 
 def test_of_coordinators_that_fall_silent_together_the_one_whose_groups_moved_on_was_out() -> None:
     cases = [coordinated_by("a", 2, moves_to=3), coordinated_by("b", 2, moves_to=3), coordinated_by("c", 1)]
-    (one,), _ = told(*cases)
+    (one,), _ = incidents_of(*cases)
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
     assert set(one.group_names) == {"a", "b", "c"}
 
@@ -347,7 +349,7 @@ def test_members_read_on_while_their_coordinator_stands_still() -> None:
 def test_a_host_with_one_member_of_each_of_many_groups_is_not_a_coordinator_that_stood_still() -> None:
     """Their sessions end close together by chance, spread over a heartbeat interval."""
     cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 300 * n), members=1) for n in range(10)]
-    (whole,), own = told(*cases)
+    (whole,), own = incidents_of(*cases)
     assert (own, len(whole.group_names)) == ([], 10)
     assert whole.root_causes[0].cause in {"process-crash", "process-pause"}
     assert whole.root_causes[0].confidence < PROBABLE
@@ -361,6 +363,6 @@ def test_a_leave_of_a_group_that_was_deployed_then_is_part_of_the_deployment() -
     verdict = replace(walk.root_causes[0], cause="scale-in", confidence=PROBABLE)
     leave = replace(walk, id="leave", started_at=walk.started_at + 1, root_causes=(verdict,))
     with_leave = [replace(cases[0], incidents=(*cases[0].incidents, leave)), cases[1]]
-    (again,), own = told(*with_leave)
+    (again,), own = incidents_of(*with_leave)
     assert (again.group_names, own) == (whole.group_names, [])
     assert "leave" in {part for group in again.groups for part in group.parts}

@@ -19,8 +19,8 @@ def resumed(*gc_lines: tuple[str, str]) -> Story:
     story = evicted()
     for time, message in gc_lines:
         story.line("c-3/gc.log", time, message, logger="jdk.Hotspot")
-    told = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
-    story.client("c-3", "01:10:20.020", UNKNOWN.format(told))
+    generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.020", UNKNOWN.format(generation))
     story.reborn("c-3")
     return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 

@@ -144,7 +144,7 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
         explains=tuple(d for s in late for d in s.lost),
         implies=effects_of_slowness(timeline, late),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} led the group and took "
+            f"{names_of(culprits)} led the group and took "
             f"{'too long' if took_ms is None else f'up to {seconds(took_ms)}'} to assign: "
             "its session expired before it could deliver the assignment."
         ),

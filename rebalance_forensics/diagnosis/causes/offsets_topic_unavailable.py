@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
-from rebalance_forensics.diagnosis.wording.culprits import broker
+from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
 from rebalance_forensics.diagnosis.wording.durations import how_often
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import OffsetCommitFailed
@@ -61,7 +61,7 @@ def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
     short = (*outage.shrunk, *outage.insufficient)
     culprits = tuple(broker(number) for number in outage.missing)
     were = "was" if len(culprits) == 1 else "were"
-    missing = f"; {', '.join(c.name for c in culprits)} {were} missing from its in-sync replicas." if culprits else "."
+    missing = f"; {names_of(culprits)} {were} missing from its in-sync replicas." if culprits else "."
     moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
     return Hypothesis(
         because=outage.lines,

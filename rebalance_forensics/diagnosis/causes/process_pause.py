@@ -26,6 +26,7 @@ from rebalance_forensics.diagnosis.signs.process_stops import (
     behind_pause,
     heap_after,
     is_full,
+    operation_of,
     stops_of_threads,
 )
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
@@ -100,7 +101,7 @@ def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
     return about_heartbeat_loss(
         timeline,
         absence,
-        narrative=_stood_still(timeline, absence, stops) if stops else sent_no_heartbeat(timeline, absence, own),
+        narrative=_stood_still(timeline, absence, stops[0]) if stops else sent_no_heartbeat(timeline, absence, own),
         severity="warning",
         own=(*stops[:1], *own),
         advice=(*after_stop_of_threads(stops[0]), *after_pause(timeline, absence)[1:])
@@ -110,15 +111,13 @@ def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
     )
 
 
-def _stood_still(timeline: Timeline, absence: Absence, stops: Sequence[ThreadsStopped]) -> str:
-    """`was evicted after 10 s without a heartbeat: its JVM stood still for 14.2 s (Full GC)`."""
-    stop = stops[0]
-    operation = f" ({stop.operation})" if stop.operation else ""
+def _stood_still(timeline: Timeline, absence: Absence, stop: ThreadsStopped) -> str:
+    """`was evicted after 10 s without a heartbeat: its JVM stopped all threads for 14.2 s (Full GC)`."""
     heap = heap_after(stop)
     full = f"; {heap} of its heap were in use after it" if heap else ""
     return (
         f"{{who}} {silenced(timeline, absence)}: its JVM stopped all threads for "
-        f"{seconds(stop.stopped_ms)}{operation}{full}."
+        f"{seconds(stop.stopped_ms)}{operation_of(stop)}{full}."
     )
 
 

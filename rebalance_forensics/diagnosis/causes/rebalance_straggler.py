@@ -599,8 +599,7 @@ def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
         ongoing=True,
         implies=(*rebalances, *barrier.arrivals(timeline)),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} {has} known of the rebalance{lasting(open_ms)} "
-            f"and {has} not rejoined; {wait}."
+            f"{names_of(culprits)} {has} known of the rebalance{lasting(open_ms)} and {has} not rejoined; {wait}."
         ),
         advice=poll_at_last(open_ms, culprits),
     )

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Unobservable, clue
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.streams import FollowUpScheduled
@@ -102,7 +102,7 @@ def about_followed_return(timeline: Timeline, followed: FollowedReturn) -> Hypot
         clues={NEW_ENDPOINT: Unobservable(unseen), ASKED_ON_RETURN: Present(followed.lines)},
         followups=("endpoint",),
         narrative=(
-            f"{', '.join(c.name for c in culprits)} came back in time and asked for a rebalance at once, as a Streams "
+            f"{names_of(culprits)} came back in time and asked for a rebalance at once, as a Streams "
             "instance with a new application.server does."
         ),
     )

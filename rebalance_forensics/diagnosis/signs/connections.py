@@ -13,7 +13,6 @@ from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
     FIRST_COORDINATOR_NODE,
-    LAST_COORDINATOR_NODE,
     CoordinatorFound,
     CoordinatorLost,
     NodeDisconnected,
@@ -166,8 +165,7 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
 def one_broker_lost(timeline: Timeline, subject: Subject) -> Answer:
     """To a single client a broker that froze looks the same as a lost network."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
-    coordinators = {e.coordinator for e in trouble if isinstance(e, CoordinatorLost) and e.coordinator is not None}
-    lost = {LAST_COORDINATOR_NODE - c if c > FIRST_COORDINATOR_NODE else c for c in coordinators}
+    lost = {e.coordinator for e in trouble if isinstance(e, CoordinatorLost) and e.coordinator is not None}
     lost |= {broker for e in trouble if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
     if len(lost) != 1 or timeline.has_coordinator_log or _others_log(timeline, subject):
         return Unobservable()

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.seen import host_logs, jvm_log
-from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.seen import host_place, jvm_place, seen
+from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.memory import use
@@ -36,22 +36,20 @@ _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "ser
 @sign(present="its JVM logged that all its threads stood still while its session ran out", absent="")
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
-    stops = [e for absence in subject.absences for e in stops_of_threads(timeline, absence)]
-    asked = (a for a in subject.absences if is_java_member(timeline, a.participant))
-    return Present(tuple(stops)) if stops else Unobservable(tuple(jvm_log(*_silence(timeline, a)) for a in asked))
+    silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
+    return seen(
+        (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
+        (jvm_place(a.participant, a.at - session_timeout_ms(timeline), a.at) for a in silent),
+    )
 
 
 @sign(present="the kernel or a supervisor logged that its process was killed", absent="")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
     """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
-    kills = [e for absence in subject.absences for e in kills_of(timeline, absence)]
-    asked = subject.absences
-    return Present(tuple(kills)) if kills else Unobservable(tuple(host_logs(*_silence(timeline, a)) for a in asked))
-
-
-def _silence(timeline: Timeline, absence: Absence) -> tuple[Participant, int, int]:
-    """The member, and from when to when it sent no heartbeat."""
-    return absence.participant, absence.at - session_timeout_ms(timeline), absence.at
+    return seen(
+        (e for absence in subject.absences for e in kills_of(timeline, absence)),
+        (host_place(a.participant, a.at - session_timeout_ms(timeline), a.at) for a in subject.absences),
+    )
 
 
 def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
@@ -63,7 +61,7 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
         e
         for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and _began(e) <= absence.at
-        if _may_be_of(absence.participant, e.speaker.file)
+        if _may_be_named_after(absence.participant, e.speaker.file)
     ]
     if len({log_stem(e.speaker.file) for e in stops}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
@@ -86,7 +84,7 @@ def _ended(event: ThreadsStopped) -> int:
     return _began(event) + event.stopped_ms
 
 
-def _may_be_of(participant: Participant, name: str) -> bool:
+def _may_be_named_after(participant: Participant, name: str) -> bool:
     """False for a file or a unit that is named after another application: it shares no word with the member's names."""
     words = _words(name.rpartition("/")[2]) - _OF_ANY_LOG
     return not words or not words.isdisjoint(_names_of(participant))
@@ -109,7 +107,7 @@ def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
     kills = [
         e
         for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
-        if [*timeline.participants.at_place(e)] == [participant] and _may_be(timeline, participant, e)
+        if [*timeline.participants.at_place(e)] == [participant] and _may_have_killed(timeline, participant, e)
     ]
     if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
         return ()
@@ -117,12 +115,12 @@ def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
     return tuple(e for e in kills if not own.any_between(time_of(e) + ROUND_TRIP_MS, absence.at - 1))
 
 
-def _may_be(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+def _may_have_killed(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
     # A unit that ends by SIGTERM was stopped by somebody.
     if kill.signal is not None and kill.signal.startswith("15/"):
         return False
     if kill.command is None:
-        return kill.unit is None or _may_be_of(participant, kill.unit)
+        return kill.unit is None or _may_be_named_after(participant, kill.unit)
     return (kill.command == "java") == is_java_member(timeline, participant)
 
 
@@ -133,8 +131,7 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
     longest = stops[0]
     stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
     times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
-    operation = f" ({longest.operation})" if longest.operation else ""
-    why = f"Its JVM stopped all threads for {seconds(stood)}{operation}{times}."
+    why = f"Its JVM stopped all threads for {seconds(stood)}{operation_of(longest)}{times}."
     links = [Link(longest.what, why, 0.97, stops[:4])]
     if (heap := heap_after(longest)) and is_full(longest):
         links.append(Link("heap-full", f"Its heap was full: {heap} were in use after the collection.", 0.9, (longest,)))
@@ -156,6 +153,11 @@ def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tupl
         return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, kills[:4]),)
     what = "killed" if first.why == "killed" else "crashed"
     return (Link(what, f"systemd logged that {who} was ended by signal {first.signal}.", 0.9, kills[:4]),)
+
+
+def operation_of(stop: ThreadsStopped) -> str:
+    """` (Full GC)`: what the threads were stopped for; empty where the line does not name it."""
+    return f" ({stop.operation})" if stop.operation else ""
 
 
 def is_full(stop: ThreadsStopped) -> bool:

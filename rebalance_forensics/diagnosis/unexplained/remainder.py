@@ -325,29 +325,36 @@ def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[E
 
 
 def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
-    """What clients log by themselves, where nothing else is known of the group: the gravest that they say."""
-    for find, severity, in_words in _GRAVEST_FIRST:
+    """What clients log by themselves, where nothing else is known of the group: the gravest kind of it."""
+    found = (
+        _first_found(timeline, _GRAVEST_FIRST)
+        or list(_lost_coordinators(timeline))
+        or _first_found(timeline, _LIGHTER)
+        or [*_mentioned(timeline), *_of_coordinator(timeline)]
+    )
+    yield from found
+
+
+def _first_found(timeline: Timeline, kinds: Sequence[tuple[_Of, Severity, _InWords]]) -> list[Hypothesis]:
+    """The losses of the first of these kinds that any client logs."""
+    for find, severity, in_words in kinds:
         if found := find(timeline):
-            for (participant, place), events in found.items():
-                yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
-            return
-    if found := coordinators_lost(timeline):
-        failed = failed_connections(timeline)
-        for (participant, place), events in found.items():
-            unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
-            lines = [*chain.from_iterable(unreached.values()), *events]
-            sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
-            # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
-            ongoing = timeline.coverage.is_excerpt and not _heard_after(timeline, participant, time_of(events[-1]))
-            yield _hypothesis_of_client(participant, place, lines, "info", sentence, ongoing=ongoing)
-        return
-    for find, severity, in_words in _LIGHTER:
-        if found := find(timeline):
-            for (participant, place), events in found.items():
-                yield _hypothesis_of_client(participant, place, events, severity, in_words(events))
-            return
-    yield from _mentioned(timeline)
-    yield from _of_coordinator(timeline)
+            return [
+                _hypothesis_of_client(participant, place, events, severity, in_words(events))
+                for (participant, place), events in found.items()
+            ]
+    return []
+
+
+def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
+    failed = failed_connections(timeline)
+    for (participant, place), events in coordinators_lost(timeline).items():
+        unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
+        lines = [*chain.from_iterable(unreached.values()), *events]
+        sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
+        # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
+        ongoing = timeline.coverage.is_excerpt and not _heard_after(timeline, participant, time_of(events[-1]))
+        yield _hypothesis_of_client(participant, place, lines, "info", sentence, ongoing=ongoing)
 
 
 def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:

@@ -30,7 +30,7 @@ Look = Callable[[tuple[str, str]], Glimpse | None]
 
 
 LogsEnd = Callable[[Headline], int]
-"""When the logs of the groups that an incident disturbs end: what still goes on is drawn no further."""
+"""Ends of the disturbed groups' logs: an incident that is still going on is drawn up to there."""
 
 
 class Occurrence(Struct, frozen=True, kw_only=True):

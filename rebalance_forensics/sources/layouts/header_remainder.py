@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
-# How Kafka's classes begin their messages (LogContext): a message starts here, after anything. The last
-# alternative within brackets is ruby-kafka's tag; brod's record goes on in the next line.
+# How Kafka's classes begin their messages (LogContext): a message starts here, after anything. ruby-kafka begins with a
+# tag in brackets, brod with a heading whose message is on the next line.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"

@@ -39,7 +39,7 @@ def _without_days(
     Days between files are kept: one written to after midnight still comes after the one before.
     """
     undated = [file.mtime_ms for file, own in zip(files, found, strict=True) if own.day_by_age]
-    # One log whose day is known dates the others, at the least by how much older or younger they are.
+    # Beside a log whose day is known, such as a syslog without years, ages show how far the others are from it.
     timed = [own for own, look in zip(found, looks, strict=True) if look.dates.first is not None]
     if not undated or any(not own.day_by_age for own in timed):
         return found

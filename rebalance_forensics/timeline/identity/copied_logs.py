@@ -35,21 +35,20 @@ Copies = frozenset[frozenset[Place]]
 """Pairs of files that are copies of one log."""
 
 
-def without_copies(*events: Sequence[Event], known: Copies = frozenset()) -> list[list[Event]]:
-    """The lists with each line of a process once, and with all its files under one host; some copies may be known."""
+def without_copies(*events: Sequence[Event], known: Copies = frozenset()) -> tuple[list[list[Event]], Copies]:
+    """The lists with each line of a process once and all its files under one host, and the copies among the files.
+
+    `known` are copies that other lines show.
+    """
     if len({place_of(event) for of_list in events for event in of_list}) < 2:
-        return [list(of_list) for of_list in events]
+        return [list(of_list) for of_list in events], frozenset()
     files = _files(event for of_list in events for event in of_list)
     pairs = _pairs_of_one_log(files) | {pair for pair in known if pair <= files.keys()}
     if not pairs:
-        return [list(of_list) for of_list in events]
+        return [list(of_list) for of_list in events], frozenset()
     hosts, dropped = _merged(files, pairs)
-    return [[_at_host(event, hosts) for event in of_list if id(event) not in dropped] for of_list in events]
-
-
-def copies_among(events: Iterable[Event]) -> Copies:
-    """The pairs of files that are copies of one log, as far as these lines show it."""
-    return frozenset(_pairs_of_one_log(_files(events)))
+    kept = [[_at_host(event, hosts) for event in of_list if id(event) not in dropped] for of_list in events]
+    return kept, frozenset(pairs)
 
 
 def lines_in_common(events: Iterable[Event]) -> dict[frozenset[Place], int]:

@@ -69,9 +69,9 @@ class LossEstimator(Struct, frozen=True):
             return self._stuck(departure, owner, missed_at)
         if departure.why == "rebalance-timeout" and why_silent(self.timeline, departure) == "stuck":
             return self._not_rejoined(departure, owner, missed_at)
-        # A member that an administrator removed learns of it with its next heartbeat; no line says when that was. Nor
-        # when a member stopped reading that did not join, sync, or confirm what it revoked in time: it may have been
-        # stuck, or have polled all the while and got no answer.
+        # A member that an administrator removed learns of it with its next heartbeat, which no line dates. A member
+        # that missed the rebalance, sync or revocation timeout may have been stuck, or may have polled without an
+        # answer: no line shows when it stopped reading.
         certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
