@@ -19,7 +19,7 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 FIRST_DAY: EpochMs = 10 * 365 * DAY_MS
-"""Before it, in the seventies, a time is a time of day on a day that nothing shows; the distances between them hold."""
+"""A time before this day (late in 1979) is a time of day on an unknown day; distances between such times hold."""
 ORDER_EPOCH: EpochMs = 10**15
 """From here on, beyond any calendar, a time only says which line came before which: the log printed none."""
 

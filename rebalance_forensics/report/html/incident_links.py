@@ -7,6 +7,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.urgency_order import urgency
 from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
@@ -16,8 +17,6 @@ LASTING = frozenset({"member", "coordinating"})
 # What a verdict says of a member that fell silent; the silence itself is all that the lines show.
 SILENCES = frozenset({"dead", "frozen", "cut-off"})
 SILENT = "silent"
-SURE = 0.75
-"""From here on a line decides, as the contract has it; below, a picture does not draw the verdict as a fact."""
 
 
 class Links(Struct, frozen=True, kw_only=True):
@@ -32,8 +31,9 @@ class Links(Struct, frozen=True, kw_only=True):
 
     def shown_as(self, why: str, incident: int | str | None) -> str:
         """How to draw a stretch of an incident, by its id or number: a guess as no more than the silence behind it."""
+        # From PROBABLE on a line decides; below, a picture does not draw the verdict as a fact.
         guessed = why in SILENCES and any(
-            incident in (number, known.id) and known.root_causes[0].confidence < SURE
+            incident in (number, known.id) and known.root_causes[0].confidence < PROBABLE
             for number, known in self.incidents
         )
         return SILENT if guessed else why

@@ -82,16 +82,16 @@ def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[Rendera
 
 
 def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> Iterator[RenderableType]:
-    found = faults(report)
+    found, most = faults(report), OTHERS_SHOWN if top is None else top
     if found:
-        yield from _overview(report, found.outlines, OTHERS_SHOWN if top is None else top)
+        yield from _overview(report, found.outlines, most)
         yield from in_full(found[0], verbosity, top)
         yield from _read(report, found, verbosity)
     else:
         calm = conclusion(report).calm and not caveat(report)
         yield text_block(_all_quiet(report), "bold green" if calm else "bold yellow")
-    yield from _others(found[1:], verbosity, OTHERS_SHOWN if top is None else top)
-    yield from _unexplained(unexplained(report), verbosity, OTHERS_SHOWN if top is None else top)
+    yield from _others(found[1:], verbosity, most)
+    yield from _unexplained(unexplained(report), verbosity, most)
     yield from _planned(planned(report), verbosity)
     yield from _gaps(report.gaps, verbosity)
     if why:
