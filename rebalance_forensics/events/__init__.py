@@ -1,6 +1,7 @@
 """The typed vocabulary: everything a Kafka process can say about a group, by topic.
 
-`EVENT_TYPES` maps each event's name to its class; it is discovered, so a new class is known at once.
+A module that reads many types names them by this package: `from rebalance_forensics import events as ev`, then
+`ev.MemberLeft`. `EVENT_TYPES` maps each event's name to its class; it is discovered, so a new class is known at once.
 """
 
 from __future__ import annotations
@@ -9,6 +10,14 @@ import importlib
 import pkgutil
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.connect import *
+from rebalance_forensics.events.coordinator import *
+from rebalance_forensics.events.epochs import *
+from rebalance_forensics.events.membership import *
+from rebalance_forensics.events.partitions import *
+from rebalance_forensics.events.process import *
+from rebalance_forensics.events.rebalances import *
+from rebalance_forensics.events.streams import *
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -14,30 +14,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.dialects import (
-    events_at_debug,
-    logged_since,
-    never_happens,
-    unlogged_levels,
-)
-from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp, PartitionsAssigned
-from rebalance_forensics.events.process import ClusterReported, ConsumerClosed, VersionReported
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    GenerationReset,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
+from rebalance_forensics.events.dialects import events_at_debug, logged_since, never_happens, unlogged_levels
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -90,8 +69,8 @@ CONNECT_LOG4J2_SINCE = (4, 0)
 """Connect ships with Log4j 2 (KIP-653), whose shutdown hook may end the log before the worker has closed."""
 _JOINS_AT_DEBUG = "consumer/heartbeat-failed-in-0-9"
 ANSWERS_TO_NOTICE = (
-    JoinStarted, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, PartitionsAssigned, LeaveSent,
-    PollTimeoutExpired, ConsumerClosed,
+    ev.JoinStarted, ev.JoinSucceeded, ev.JoinReported, ev.JoinFailed, ev.SyncSucceeded, ev.PartitionsAssigned,
+    ev.LeaveSent, ev.PollTimeoutExpired, ev.ConsumerClosed,
 )  # fmt: skip
 """What a member logs once it acts on the notice of a rebalance."""
 
@@ -131,12 +110,12 @@ _JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
 
 # What Kafka's own client logs of its process under its own name (timeline/process_logs.py).
-_BY_JAVA = (NodeDisconnected, ClusterReported)
+_BY_JAVA = (ev.NodeDisconnected, ev.ClusterReported)
 
 
 def is_error_before_reset(event: Event) -> bool:
     """An error in the group loop of a client that drops its member id for it; a LeaveGroup after it is no departure."""
-    if not isinstance(event, CoordinatorLost | JoinFailed | SyncFailed):
+    if not isinstance(event, ev.CoordinatorLost | ev.JoinFailed | ev.SyncFailed):
         return False
     client = client_of(event)
     return client is not None and client.leaves_to_reset
@@ -206,19 +185,19 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
     # The release that it prints decides; where it prints none, other lines of that age do.
     if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
         return False
-    if not _writes(timeline, participant, LeaveSent):
+    if not _writes(timeline, participant, ev.LeaveSent):
         return False
     release = timeline.cached(latest_release).get(participant)
     if release is not None:
         return release >= logged_since("Java 1.0 to 2.6", "leaves the group")
-    if timeline.of(LeaveSent, AssignmentComputed, SyncSucceeded):
+    if timeline.of(ev.LeaveSent, ev.AssignmentComputed, ev.SyncSucceeded):
         return True
-    return not any(e.after_sync for e in timeline.of(JoinSucceeded))
+    return not any(e.after_sync for e in timeline.of(ev.JoinSucceeded))
 
 
 def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show that the poll timeout of this member expired."""
-    if not _writes(timeline, participant, PollTimeoutExpired):
+    if not _writes(timeline, participant, ev.PollTimeoutExpired):
         return False
     # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
@@ -239,11 +218,11 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone."""
     # A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member
     # rejoined; no more does the log of a Java client 0.9, which joins at DEBUG.
-    if not (_writes(timeline, participant, JoinStarted) or _writes(timeline, participant, JoinSucceeded)):
+    if not (_writes(timeline, participant, ev.JoinStarted) or _writes(timeline, participant, ev.JoinSucceeded)):
         return False
-    notices = timeline.events_from(participant, HeartbeatFailed, JoinRequested)
+    notices = timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested)
     if any(e.pattern == _JOINS_AT_DEBUG for e in notices):
-        return bool(timeline.events_from(participant, JoinStarted))
+        return bool(timeline.events_from(participant, ev.JoinStarted))
     return bool(timeline.events_from(participant, *ANSWERS_TO_NOTICE)) or any(
         is_java(e) or e.level in DETAILED for e in notices
     )
@@ -270,13 +249,13 @@ def _writes(timeline: Timeline, participant: Participant, kind: type[Event]) -> 
         return True
     levels = unlogged_levels(library.name, kind.__name__)
     if "INFO" in levels:
-        shown = (EVENT_TYPES[name] for name in events_at_debug(library.name))
+        shown = (ev.EVENT_TYPES[name] for name in events_at_debug(library.name))
         return bool(timeline.events_from(participant, *shown))
     return "any" not in levels
 
 
 _LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]] = {
-    LeaveSent: logs_leave_group, PollTimeoutExpired: logs_poll_timeout, JoinStarted: logs_joins,
+    ev.LeaveSent: logs_leave_group, ev.PollTimeoutExpired: logs_poll_timeout, ev.JoinStarted: logs_joins,
 }  # fmt: skip
 
 
@@ -315,7 +294,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
 
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
-    versions: dict[Participant, list[VersionReported]] = defaultdict(list)
+    versions: dict[Participant, list[ev.VersionReported]] = defaultdict(list)
     for event in timeline.versions if timeline.kind == "consumer" else ():
         if event.speaker.role != "broker" and event.product == "kafka":
             for participant in timeline.participants.at_place(event):
@@ -323,7 +302,7 @@ def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     return {who: events[0] for who, events in versions.items() if all(map(_is_before_kip_62, events))}
 
 
-def _is_before_kip_62(event: VersionReported) -> bool:
+def _is_before_kip_62(event: ev.VersionReported) -> bool:
     spread = release_range(event.version)
     # KIP-62 brought the poll timer and the heartbeat thread together.
     return spread is not None and spread[1] < logged_since("Java before 1.0", "poll timeout")
@@ -344,10 +323,17 @@ def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:
     }
 
 
-_ASKING = (CoordinatorLost, GenerationReset, HeartbeatFailed, JoinFailed, SyncFailed, PollTimeoutExpired)
+_ASKING = (
+    ev.CoordinatorLost,
+    ev.GenerationReset,
+    ev.HeartbeatFailed,
+    ev.JoinFailed,
+    ev.SyncFailed,
+    ev.PollTimeoutExpired,
+)
 
 
-def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> OwnershipGivenUp | None:
+def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, until: int) -> ev.OwnershipGivenUp | None:
     """The line in which a static member, removed at `lost`, reports the reset; it had not rejoined before `until`."""
     # Until 2.8 a static member whose poll timer expires logs only later that its generation has been reset.
     # ConsumerCoordinator resets a generation after an answer of the coordinator, which is logged, or when the member
@@ -355,12 +341,12 @@ def given_up_unasked(timeline: Timeline, participant: Participant, lost: int, un
     if not participant.instance_ids:
         return None
     begin = lost - 2 * ROUND_TRIP_MS
-    given_up = timeline.events_from(participant, OwnershipGivenUp).first(begin)
-    if not isinstance(given_up, OwnershipGivenUp) or time_of(given_up) > until or given_up.error is not None:
+    given_up = timeline.events_from(participant, ev.OwnershipGivenUp).first(begin)
+    if not isinstance(given_up, ev.OwnershipGivenUp) or time_of(given_up) > until or given_up.error is not None:
         return None
     if not covering(timeline.coverage.of(participant), begin, time_of(given_up)):
         return None
     asked = timeline.events_from(participant, *_ASKING).any_between(begin, time_of(given_up))
-    commits = timeline.events_from(participant, OffsetCommitFailed).between(begin, time_of(given_up))
-    refused = any(isinstance(e, OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
+    commits = timeline.events_from(participant, ev.OffsetCommitFailed).between(begin, time_of(given_up))
+    refused = any(isinstance(e, ev.OffsetCommitFailed) and e.error in NOT_KNOWN for e in commits)
     return None if asked or refused else given_up

@@ -10,11 +10,8 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
-from rebalance_forensics.events.coordinator import CoordinatorElected, TopicChanged
-from rebalance_forensics.events.process import BrokerStarted, ClusterReported, SettingsReported, StartTimeReported
-from rebalance_forensics.events.rebalances import GenerationStabilized
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
@@ -58,7 +55,9 @@ class UngroupedEvents:
                 self._by_place[place_name(event)].append(event)
                 self._note_client(event)
         for events_there in self._by_place.values():
-            if all(isinstance(event, WorkerStarted | WorkerStopped | SettingsReported) for event in events_there):
+            if all(
+                isinstance(event, ev.WorkerStarted | ev.WorkerStopped | ev.SettingsReported) for event in events_there
+            ):
                 for event in events_there:
                     self._lone_processes[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
@@ -216,7 +215,7 @@ class UngroupedEvents:
 
 
 def _is_of_a_member(event: Event) -> bool:
-    if event.speaker.role == "unknown" or isinstance(event, SettingsReported | WorkerStarted | WorkerStopped):
+    if event.speaker.role == "unknown" or isinstance(event, ev.SettingsReported | ev.WorkerStarted | ev.WorkerStopped):
         return True
     return instance_of(event) is not None
 
@@ -234,7 +233,7 @@ def _names_member(event: Event) -> bool:
 def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
     for in_log in grouped(events, place_of).values():
         yield min(in_log, key=lambda e: (e.at is None, e.zoned))
-        starts = (e for e in in_log if isinstance(e, StartTimeReported) and e.at is not None)
+        starts = (e for e in in_log if isinstance(e, ev.StartTimeReported) and e.at is not None)
         for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):
             yield next(of_one_offset)
 
@@ -268,12 +267,12 @@ class _BrokerLog:
             return
         self.times.append(event.at)
         match event:
-            case TopicChanged(topic="__consumer_offsets") if _CREATED in event.text and speaker.broker is not None:
+            case ev.TopicChanged(topic="__consumer_offsets") if _CREATED in event.text and speaker.broker is not None:
                 partition = event.text.partition(_CREATED)[2].split(" in ")[0]
                 self.once[_CREATED, speaker.broker, partition] = event.at
-            case CoordinatorElected(epoch=int()):
+            case ev.CoordinatorElected(epoch=int()):
                 self.once["elected", event.partition, event.epoch] = event.at
-            case BrokerStarted(broker=int()) if _FIRST_REGISTRATION in event.text:
+            case ev.BrokerStarted(broker=int()) if _FIRST_REGISTRATION in event.text:
                 self.once["registered", event.broker] = event.at
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:
@@ -381,7 +380,7 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
 
     Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
     """
-    ids = {event.speaker.file: event.cluster_id for event in own if isinstance(event, ClusterReported)}
+    ids = {event.speaker.file: event.cluster_id for event in own if isinstance(event, ev.ClusterReported)}
     counts = _generations_by_log(own)
     hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
     several = len({*ids.values()}) > 1
@@ -413,7 +412,7 @@ def _generations_by_log(own: Sequence[Event]) -> dict[str, list[tuple[int, int]]
     """Coordinator's log -> the time and number of each generation that it counted."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for event in own:
-        if isinstance(event, GenerationStabilized) and event.at is not None:
+        if isinstance(event, ev.GenerationStabilized) and event.at is not None:
             found[event.speaker.file].append((event.at, event.generation))
     return found
 
@@ -444,7 +443,7 @@ class _LinkedLogs:
             if has_unique_suffix(member):
                 self._linking[member].add(file)
         # A copy has the same generation at the same time, perhaps by the clock of another zone.
-        if isinstance(event, GenerationStabilized) and event.at is not None:
+        if isinstance(event, ev.GenerationStabilized) and event.at is not None:
             self._linking[f"{event.generation} {event.at % QUARTER_HOUR_MS}"].add(file)
 
     def groups(self) -> list[frozenset[str]]:

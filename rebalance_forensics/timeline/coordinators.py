@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, GroupLoaded, GroupUnloaded
-from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import (
-    GenerationStabilized,
-    GroupEmptied,
-    RebalanceAbandoned,
-    RebalanceStarted,
-)
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
@@ -25,7 +18,7 @@ def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
     seen: list[tuple[int, str]] = []
     speaker, last = None, None
     for event in events:
-        if event.speaker is speaker and not isinstance(event, GroupUnloaded):
+        if event.speaker is speaker and not isinstance(event, ev.GroupUnloaded):
             continue  # the coordinator as before
         broker = _broker(event)
         if broker is None or event.at is None:
@@ -42,11 +35,11 @@ def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
 
 
 def _broker(event: Event) -> str | None:
-    if isinstance(event, GroupUnloaded):
+    if isinstance(event, ev.GroupUnloaded):
         return None
     if event.speaker.role == "broker" and event.group is not None and event.speaker.broker is not None:
         return f"broker-{event.speaker.broker}"
-    if isinstance(event, CoordinatorFound | GroupLoaded):
+    if isinstance(event, ev.CoordinatorFound | ev.GroupLoaded):
         coordinator = getattr(event, "coordinator", None)
         if coordinator is not None:
             return f"broker-{coordinator}"
@@ -70,7 +63,7 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
     """The lines of brokers about members that they no longer coordinate."""
     # A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
     # generation before: the line that it got the group back may be missing.
-    if not events.has_type(GroupUnloaded):
+    if not events.has_type(ev.GroupUnloaded):
         return FormerCoordinatorLines()
     void: set[int] = set()
     evictions: dict[int, list[tuple[Event, bool]]] = {}
@@ -82,19 +75,19 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
         if broker is None or event.group is None:
             continue
         match event:
-            case GroupLoaded():
+            case ev.GroupLoaded():
                 holder = broker
                 evictions.pop(broker, None)
                 unloaded.discard(broker)
-            case GroupUnloaded():
+            case ev.GroupUnloaded():
                 void |= {id(e) for e, late in evictions.pop(broker, ()) if late or _was_unwritten(e, event)}
                 unloaded.add(broker)
-            case MemberFailed() | RebalanceAbandoned() if broker in unloaded:
+            case ev.MemberFailed() | ev.RebalanceAbandoned() if broker in unloaded:
                 too_late.add(id(event))
-            case GenerationStabilized() | GroupEmptied() | RebalanceStarted(generation=0):
+            case ev.GenerationStabilized() | ev.GroupEmptied() | ev.RebalanceStarted(generation=0):
                 evictions.pop(broker, None)
                 unloaded.discard(broker)
-            case MemberFailed() | RebalanceStarted(trigger="heartbeat-expired"):
+            case ev.MemberFailed() | ev.RebalanceStarted(trigger="heartbeat-expired"):
                 evictions.setdefault(broker, []).append((event, holder not in (None, broker)))
     return FormerCoordinatorLines(frozenset(void), frozenset(too_late))
 

@@ -11,24 +11,8 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted
-from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.membership import MemberLoaded, Subscribed
-from rebalance_forensics.events.process import (
-    BrokerStarted,
-    ClientStarted,
-    SettingsReported,
-    StartTimeReported,
-    VersionReported,
-)
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentReceived,
-    GenerationStabilized,
-    JoinSucceeded,
-    SyncSucceeded,
-)
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -271,11 +255,17 @@ def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead)
 
 # Lines that a client logs as it starts, or a broker as it takes over a group.
 _OPENINGS = (
-    *(SettingsReported, VersionReported, ClientStarted, StartTimeReported, WorkerStarted, Subscribed),
-    *(GroupLoaded, MemberLoaded, BrokerStarted),
+    *(ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.StartTimeReported, ev.WorkerStarted, ev.Subscribed),
+    *(ev.GroupLoaded, ev.MemberLoaded, ev.BrokerStarted),
 )
 
-_BEGIN_A_GENERATION = (GenerationStabilized, AssignmentComputed, AssignmentReceived, JoinSucceeded, SyncSucceeded)
+_BEGIN_A_GENERATION = (
+    ev.GenerationStabilized,
+    ev.AssignmentComputed,
+    ev.AssignmentReceived,
+    ev.JoinSucceeded,
+    ev.SyncSucceeded,
+)
 
 
 def _opens_a_log(event: Event) -> bool | None:

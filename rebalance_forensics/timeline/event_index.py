@@ -11,9 +11,8 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.process import SettingsReported, VersionReported
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 
@@ -95,7 +94,7 @@ class EventIndex(TimeIndex[Event]):
     @cached_property
     def settings(self) -> dict[str, tuple[int, str]]:
         """Setting -> the time and value of its last dump."""
-        dumps = ((time_of(event), event.settings) for event in self.of_type(SettingsReported))
+        dumps = ((time_of(event), event.settings) for event in self.of_type(ev.SettingsReported))
         return {name: (at, value) for at, settings in dumps for name, value in settings}
 
     @cached_property
@@ -104,9 +103,9 @@ class EventIndex(TimeIndex[Event]):
         return [*self[:1], *self[-1:], *{event.level: event for event in reversed(self)}.values()]
 
     @cached_property
-    def disconnected(self) -> dict[str | None, TimeIndex[NodeDisconnected]]:
+    def disconnected(self) -> dict[str | None, TimeIndex[ev.NodeDisconnected]]:
         """Cause -> the connections that were lost, or not made, for it."""
-        return self.of_type(NodeDisconnected).by(attrgetter("cause"))
+        return self.of_type(ev.NodeDisconnected).by(attrgetter("cause"))
 
     @cached_property
     def brokers(self) -> set[int]:
@@ -121,13 +120,13 @@ class EventIndex(TimeIndex[Event]):
         return TimeIndex(timed, time_of, ordered=True).by(attrgetter("speaker.broker"))
 
     @cached_property
-    def versions(self) -> TimeIndex[VersionReported]:
+    def versions(self) -> TimeIndex[ev.VersionReported]:
         """The version lines that differ from the one before at their place."""
         # AppInfoParser logs the version of each AdminClient and producer: a broker's log has thousands of these lines,
         # of which the first after each upgrade adds something.
-        found: list[VersionReported] = []
+        found: list[ev.VersionReported] = []
         latest: dict[str, tuple[object, ...]] = {}
-        for event in self.of_type(VersionReported):
+        for event in self.of_type(ev.VersionReported):
             place, speaker = place_name(event), event.speaker
             shown = event.product, event.version, speaker.role, speaker.file, speaker.host
             if latest.get(place) != shown:

@@ -8,28 +8,8 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.epochs import (
-    GroupEpochBumped,
-    MemberReconciled,
-    MemberTransitioned,
-    TargetAssignmentComputed,
-)
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentNotStored,
-    AssignmentReceived,
-    GenerationStabilized,
-    GroupEmptied,
-    JoinFailed,
-    JoinStarted,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncFailed,
-    SyncSucceeded,
-)
-from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.facts import Rebalance, numbered
 from rebalance_forensics.timeline.identity.names import (
     erlang_process,
@@ -48,12 +28,12 @@ class Slot:
     """The lines about one generation."""
 
     number: int
-    prepared: list[RebalanceStarted] = field(default_factory=list)
-    stabilized: GenerationStabilized | None = None
-    received: AssignmentReceived | None = None
-    computed: AssignmentComputed | None = None
-    emptied: GroupEmptied | None = None
-    not_stored: AssignmentNotStored | None = None
+    prepared: list[ev.RebalanceStarted] = field(default_factory=list)
+    stabilized: ev.GenerationStabilized | None = None
+    received: ev.AssignmentReceived | None = None
+    computed: ev.AssignmentComputed | None = None
+    emptied: ev.GroupEmptied | None = None
+    not_stored: ev.AssignmentNotStored | None = None
     joined: dict[str, Participant] = field(default_factory=dict)
     join_starts: dict[Participant, int] = field(default_factory=dict)
     join_times: list[int] = field(default_factory=list)
@@ -99,8 +79,8 @@ class Generations:
     def __init__(self, participants: Participants) -> None:
         self.participants = participants
         self.slots: list[Slot] = []
-        self.unfinished: list[RebalanceStarted] = []
-        self.passed_over: list[RebalanceStarted] = []
+        self.unfinished: list[ev.RebalanceStarted] = []
+        self.passed_over: list[ev.RebalanceStarted] = []
         """Rebalances whose generation no line shows: the next one that is shown is a later one."""
         self._by_number: dict[int, Slot] = {}
         self._created_by: dict[int, Slot] = {}
@@ -113,26 +93,26 @@ class Generations:
     def apply(self, event: Event) -> None:
         """Apply one event."""
         match event:
-            case RebalanceStarted():
+            case ev.RebalanceStarted():
                 self._prepared(event)
-            case GenerationStabilized():
+            case ev.GenerationStabilized():
                 slot = self._created_by[id(event)] = self._slot(event.generation, event)
                 slot.stabilized = slot.stabilized or event
                 self._reached(slot)
-            case AssignmentReceived():
+            case ev.AssignmentReceived():
                 slot = self._slot(event.generation, event)
                 slot.received = slot.received or event
                 slot.leader = event.leader or slot.leader
-            case AssignmentComputed(generation=n) if n is not None:
+            case ev.AssignmentComputed(generation=n) if n is not None:
                 slot = self._slot(n, event)
                 slot.computed = slot.computed or event
                 self._led_by_speaker(slot, event)
-            case GroupEmptied(generation=n) if n is not None:
+            case ev.GroupEmptied(generation=n) if n is not None:
                 self._slot(n, event).emptied = event
                 self.unfinished.clear()
-            case AssignmentNotStored(generation=n) if n is not None:
+            case ev.AssignmentNotStored(generation=n) if n is not None:
                 self._slot(n, event).not_stored = event
-            case StreamsParticipants():
+            case ev.StreamsParticipants():
                 self._led_by_thread(event)
             case _ if event.speaker.role != "broker":
                 self._apply_client_line(event)
@@ -142,11 +122,11 @@ class Generations:
         slot = self._created_by.get(id(event))
         if slot is not None:
             count = (
-                slot.stabilized.member_count if slot.stabilized and isinstance(event, GenerationStabilized) else None
+                slot.stabilized.member_count if slot.stabilized and isinstance(event, ev.GenerationStabilized) else None
             )
             slot.live = _latest(live, count)
 
-    def _led_by_thread(self, event: StreamsParticipants) -> None:
+    def _led_by_thread(self, event: ev.StreamsParticipants) -> None:
         """Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor)."""
         thread = streams_thread(event.speaker.thread or "")
         slot, member = self._last_joined.get(thread, (None, None))
@@ -158,9 +138,9 @@ class Generations:
         if participant is None or event.at is None:
             return
         match event:
-            case JoinStarted():
+            case ev.JoinStarted():
                 self._joining[participant] = event.at
-            case JoinSucceeded():
+            case ev.JoinSucceeded():
                 slot = self._slot(event.generation, event)
                 slot.joined[event.member or placeholder_id(participant, event.speaker.client_id)] = participant
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
@@ -174,7 +154,7 @@ class Generations:
                 if slot.stabilized is None:
                     self._created_by[id(event)] = slot
                 self._reached(slot)
-            case SyncSucceeded():
+            case ev.SyncSucceeded():
                 slot = self._slot(event.generation, event)
                 # aiokafka names the member that joined, and not the one that synced.
                 if event.member or participant.kind == "instance" or participant not in slot.joined.values():
@@ -183,9 +163,9 @@ class Generations:
                     )
                 self._last_joined[streams_thread(event.member or "")] = slot, event.member
                 slot.sync_times.append(event.at)
-            case WorkerAssigned(generation=n, leader=leader) if n is not None:
+            case ev.WorkerAssigned(generation=n, leader=leader) if n is not None:
                 self._slot(n, event).leader = leader
-            case JoinFailed() | SyncFailed():
+            case ev.JoinFailed() | ev.SyncFailed():
                 self._failures.append(event)
 
     def _led_by_speaker(self, slot: Slot, event: Event) -> None:
@@ -193,13 +173,13 @@ class Generations:
         if participant is not None and slot.leader is None:
             slot.leader = next((m for m, a in slot.joined.items() if a is participant), None)
 
-    def _prepared(self, event: RebalanceStarted) -> None:
+    def _prepared(self, event: ev.RebalanceStarted) -> None:
         if event.generation == 0 and self._highest >= 1 and not self._same_birth(event):
             self._by_number.clear()
             self._highest = 0
         self.unfinished.append(event)
 
-    def _same_birth(self, event: RebalanceStarted) -> bool:
+    def _same_birth(self, event: ev.RebalanceStarted) -> bool:
         first = self._by_number.get(1)
         return first is not None and abs(first.first_at() - (event.at or 0)) < ONE_REBALANCE_MS and self._highest == 1
 
@@ -357,7 +337,7 @@ def generation_of(
 
 
 def _failure(event: Event) -> str:
-    what = "SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup"
+    what = "SyncGroup" if isinstance(event, ev.SyncFailed) else "JoinGroup"
     return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
 
 
@@ -378,7 +358,7 @@ def rebalance_of(slot: Slot) -> Rebalance:
     )
 
 
-OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed, MemberReconciled, MemberTransitioned)
+OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed, ev.MemberReconciled, ev.MemberTransitioned)
 """The events about an epoch."""
 
 
@@ -407,20 +387,20 @@ class GroupEpochs:
     def apply(self, event: Event, live: Members) -> None:
         """Apply one event; `live` are the members that are in at this time."""
         match event:
-            case GroupEpochBumped():
+            case ev.GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
                 slot.bumped = slot.bumped or event
                 slot.members.update(_admitted(live))
-            case TargetAssignmentComputed():
+            case ev.TargetAssignmentComputed():
                 slot = self._slot(event.epoch, event)
                 slot.computed = slot.computed or event
                 slot.members.update(_admitted(live))
-            case MemberReconciled(epoch=n, member=m) if n:
+            case ev.MemberReconciled(epoch=n, member=m) if n:
                 self._slot(n, event).members.setdefault(m, self.participants.of_member(m))
-            case MemberTransitioned(epoch=n) if n and n > 0:
+            case ev.MemberTransitioned(epoch=n) if n and n > 0:
                 self._transitioned(event, n, live)
 
-    def _transitioned(self, event: MemberTransitioned, epoch: int, live: Members) -> None:
+    def _transitioned(self, event: ev.MemberTransitioned, epoch: int, live: Members) -> None:
         if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):
             return
         slot = self._slot(epoch, event)

@@ -8,45 +8,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.membership import LeaveFailed, LeaveSent, PollTimeoutExpired, Unsubscribed
-from rebalance_forensics.events.partitions import (
-    ListenerCalled,
-    OwnershipGivenUp,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import (
-    ClusterReported,
-    GrouplessClientReported,
-    SettingsReported,
-    StartTimeReported,
-    VersionReported,
-    configured_group,
-)
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    GenerationReset,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
 
 OF_A_MEMBER = (
-    JoinStarted, JoinRequested, JoinSucceeded, JoinReported, JoinFailed, SyncSucceeded, SyncFailed, HeartbeatFailed,
-    GenerationReset, AssignmentComputed, LeaveSent, LeaveFailed, PollTimeoutExpired, Unsubscribed, PartitionsAssigned,
-    PartitionsRevoked, PartitionsLost, ListenerCalled, OwnershipGivenUp,
+    ev.JoinStarted, ev.JoinRequested, ev.JoinSucceeded, ev.JoinReported, ev.JoinFailed, ev.SyncSucceeded,
+    ev.SyncFailed, ev.HeartbeatFailed, ev.GenerationReset, ev.AssignmentComputed, ev.LeaveSent, ev.LeaveFailed,
+    ev.PollTimeoutExpired, ev.Unsubscribed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.PartitionsLost,
+    ev.ListenerCalled, ev.OwnershipGivenUp,
 )  # fmt: skip
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
@@ -57,7 +29,7 @@ _Client = tuple[str, str | None]
 
 
 _OF_A_PROCESS = frozenset({
-    NodeDisconnected, ClusterReported, GrouplessClientReported, StartTimeReported, VersionReported,
+    ev.NodeDisconnected, ev.ClusterReported, ev.GrouplessClientReported, ev.StartTimeReported, ev.VersionReported,
 })  # fmt: skip
 _WITH_KAFKAS_OWN_CLIENT = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
 
@@ -103,16 +75,16 @@ def _is_banner(event: Event, group: str) -> bool:
     # Compose and the like put the containers of one deployment into one stream, each line with its container's name.
     if event.speaker.role == "broker":
         return False
-    if isinstance(event, SettingsReported):
+    if isinstance(event, ev.SettingsReported):
         return group_in(event) in (None, group)
-    return isinstance(event, WorkerStarted | WorkerStopped)
+    return isinstance(event, ev.WorkerStarted | ev.WorkerStopped)
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
     """The files of processes that are configured for other groups only and have no line of this group."""
     groups: dict[str, set[str]] = defaultdict(set)
     for event in shared:
-        if isinstance(event, SettingsReported) and (named := group_in(event)):
+        if isinstance(event, ev.SettingsReported) and (named := group_in(event)):
             groups[event.speaker.file].add(named)
     return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
 
@@ -175,12 +147,12 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
         return True
     if place_name(event) not in places:
         return False
-    if isinstance(event, SettingsReported):
+    if isinstance(event, ev.SettingsReported):
         return group_in(event) in (None, group)
     client = streams_client_of(event)
     return client is None or not clients or client in clients
 
 
-def group_in(event: SettingsReported) -> str | None:
+def group_in(event: ev.SettingsReported) -> str | None:
     """The group that a process's configuration names."""
-    return configured_group(dict(event.settings))
+    return ev.configured_group(dict(event.settings))

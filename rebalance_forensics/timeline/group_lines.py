@@ -15,25 +15,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, in_common
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
-from rebalance_forensics.events.membership import (
-    LeaveSent,
-    MemberIdIssued,
-    MemberJoined,
-    PollTimeoutExpired,
-    Subscribed,
-)
-from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.process import ClientStarted, ConsumerClosed, GroupMentioned, SettingsReported
-from rebalance_forensics.events.rebalances import (
-    GenerationReset,
-    HeartbeatFailed,
-    JoinReported,
-    JoinStarted,
-    JoinSucceeded,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import distinct, time_of
@@ -109,7 +92,7 @@ def attributed(lines: GroupLines) -> tuple[tuple[Event, ...], tuple[ProcessLog, 
 
 def _without_mentions(own: list[Event]) -> list[Event]:
     """The lines without those that do no more than name the group, unless there are no others."""
-    return [event for event in own if not isinstance(event, GroupMentioned)] or own
+    return [event for event in own if not isinstance(event, ev.GroupMentioned)] or own
 
 
 def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
@@ -118,23 +101,23 @@ def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
 
 
 def _lacks_generation(event: Event) -> bool:
-    return isinstance(event, JoinSucceeded | SyncSucceeded) and event.generation <= _NO_GENERATION
+    return isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION
 
 
-def _reset(event: Event) -> GenerationReset:
-    return GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
+def _reset(event: Event) -> ev.GenerationReset:
+    return ev.GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
 
 
 def _with_answers(events: Iterable[Event]) -> list[Event]:
     """The events, with a CoordinatorLost whose cause is an answer of that coordinator as the answer itself."""
-    return [_answered(event) if isinstance(event, CoordinatorLost) else event for event in events]
+    return [_answered(event) if isinstance(event, ev.CoordinatorLost) else event for event in events]
 
 
-def _answered(lost: CoordinatorLost) -> Event:
+def _answered(lost: ev.CoordinatorLost) -> Event:
     answer = _ANSWER.search(lost.cause or "")
     if answer is None:
         return lost
-    return HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
+    return ev.HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
 
 
 # A client id comes from the process's configuration, from member ids in the same log, or from a member id that the
@@ -182,7 +165,7 @@ def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[s
     """Place -> client id, where all consumers configured there have the same one and are of this group."""
     names_by_place: dict[str, set[str | None]] = defaultdict(set)
     for event in shared:
-        if isinstance(event, SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
+        if isinstance(event, ev.SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
             names_by_place[place_name(event)].add(
                 dict(event.settings).get("client.id") if group_in(event) == group else None
             )
@@ -252,7 +235,7 @@ def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
     """The times at which ids were issued to members without a known log, with the client ids in them."""
     known = {event.speaker.client_id for event in events if event.speaker.role != "broker"}
     given = on_one_clock(
-        (e for e in events if isinstance(e, MemberIdIssued | MemberJoined) and e.at is not None), dict(clocks)
+        (e for e in events if isinstance(e, ev.MemberIdIssued | ev.MemberJoined) and e.at is not None), dict(clocks)
     )
     found = [(event.at or 0, name_in_member_id(event.member or "")) for event in given]
     return [(at, name) for at, name in found if name is not None and name not in known]
@@ -264,11 +247,11 @@ def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> 
     joined: set[str] = set()
     for event in sorted(on_one_clock(events, dict(clocks)), key=lambda e: (e.at or 0, e.origin.byte_offset)):
         place = place_name(event)
-        if isinstance(event, Subscribed | LeaveSent | PollTimeoutExpired):
+        if isinstance(event, ev.Subscribed | ev.LeaveSent | ev.PollTimeoutExpired):
             joined.discard(place)
-        elif isinstance(event, JoinSucceeded):
+        elif isinstance(event, ev.JoinSucceeded):
             joined.add(place)
-        elif isinstance(event, JoinStarted) and place not in joined:
+        elif isinstance(event, ev.JoinStarted) and place not in joined:
             asked[place].append(event.at or 0)
     return asked
 
@@ -286,7 +269,7 @@ def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
-_SESSION_EVENTS = (CoordinatorFound, CoordinatorLost, PartitionsRevoked, ClientStarted, ConsumerClosed)
+_SESSION_EVENTS = (ev.CoordinatorFound, ev.CoordinatorLost, ev.PartitionsRevoked, ev.ClientStarted, ev.ConsumerClosed)
 _CLOSES = "sarama/client-closed"
 _FROM_START, _FROM_END = 2, 1
 """The number of lookups until the member has joined: a client that starts has to find its coordinator first."""
@@ -306,7 +289,7 @@ class _Session(Struct, frozen=True):
     member: str | None
     asks: Event | None
     joined: Event | None
-    end: PartitionsRevoked | None
+    end: ev.PartitionsRevoked | None
 
     @property
     def generation(self) -> int | None:
@@ -317,7 +300,7 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
     """The sessions of Sarama's members as events of the group; they replace those of `near` with the same origin."""
     logs: dict[Place, list[Event]] = defaultdict(list)
     for event in own:
-        if isinstance(event, CoordinatorFound | CoordinatorLost) and event.speaker.role == "other":
+        if isinstance(event, ev.CoordinatorFound | ev.CoordinatorLost) and event.speaker.role == "other":
             logs[place_of(event)].append(event)
     if not logs:
         return []
@@ -325,7 +308,7 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
     for event in near:
         if (place := place_of(event)) in logs and isinstance(event, _SESSION_EVENTS):
             logs[place].append(event)
-            if _ends_a_session(event) or isinstance(event, ClientStarted):
+            if _ends_a_session(event) or isinstance(event, ev.ClientStarted):
                 places_with_sessions.add(place)
     lines = [
         sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(places_with_sessions, key=str)
@@ -339,7 +322,7 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
 
 def is_of_any_client(event: Event) -> bool:
     """True for the close of a Sarama client that may be a producer's: the line does not show its purpose."""
-    return isinstance(event, ConsumerClosed) and event.pattern == _CLOSES and event.group is None
+    return isinstance(event, ev.ConsumerClosed) and event.pattern == _CLOSES and event.group is None
 
 
 def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
@@ -349,16 +332,16 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
             reached[session.joined.at].add(session.generation)
     for session in sessions:
         if session.asks is not None:
-            yield JoinStarted(**_common(session.asks, group))
+            yield ev.JoinStarted(**_common(session.asks, group))
         if session.joined is not None:
             generation = (
                 session.generation if session.end is not None else _generation_of_others(reached, session.joined)
             )
             common = _common(session.joined, group)
             if generation is None:
-                yield JoinReported(**common, member=session.member)
+                yield ev.JoinReported(**common, member=session.member)
             else:
-                yield JoinSucceeded(**common, member=session.member, generation=generation, after_sync=True)
+                yield ev.JoinSucceeded(**common, member=session.member, generation=generation, after_sync=True)
         if session.end is not None:
             yield replace(session.end, group=group)
 
@@ -378,18 +361,18 @@ def _sessions(log: Sequence[Event]) -> Iterator[_Session]:
     member, before = None, None
     wanted: int | None = None
     for event in log:
-        if isinstance(event, CoordinatorFound):
+        if isinstance(event, ev.CoordinatorFound):
             lookups.append(event)
-        elif isinstance(event, CoordinatorLost):
+        elif isinstance(event, ev.CoordinatorLost):
             lost = True
         else:
-            if isinstance(event, PartitionsRevoked) and _ends_a_session(event):
+            if isinstance(event, ev.PartitionsRevoked) and _ends_a_session(event):
                 yield _session(event.member, before, wanted, lookups, event)
                 member, before, wanted = event.member, event, _FROM_END
             else:
                 if not lost:
                     yield _session(member, before, wanted, lookups, None)
-                member, before, wanted = None, None, _FROM_START if isinstance(event, ClientStarted) else None
+                member, before, wanted = None, None, _FROM_START if isinstance(event, ev.ClientStarted) else None
             lookups, lost = [], False
     if not lost:
         yield _session(member, before, wanted, lookups, None)
@@ -400,7 +383,7 @@ def _session(
     before: Event | None,
     wanted: int | None,
     lookups: Sequence[Event],
-    end: PartitionsRevoked | None,
+    end: ev.PartitionsRevoked | None,
 ) -> _Session:
     if wanted is None or not lookups:
         return _Session(member, None, None, end)
@@ -411,11 +394,13 @@ def _session(
 
 def _closes_after_sessions(log: Sequence[Event]) -> Iterator[Event]:
     """The closes that follow the end of a session: they are of that client, not of another one in the process."""
-    return (event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ConsumerClosed))
+    return (
+        event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ev.ConsumerClosed)
+    )
 
 
 def _ends_a_session(event: Event) -> bool:
-    return isinstance(event, PartitionsRevoked) and event.group is None and event.generation is not None
+    return isinstance(event, ev.PartitionsRevoked) and event.group is None and event.generation is not None
 
 
 def _common(event: Event, group: str) -> dict[str, Any]:

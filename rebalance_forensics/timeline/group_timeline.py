@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from typing import cast as as_type
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.membership import AccessDenied
-from rebalance_forensics.events.process import VersionReported
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.coverage import Coverage
@@ -150,13 +148,13 @@ class Timeline:
         """The lines of these types without those of brokers that name no group."""
         return joined((self.own.of_type(*kinds), self.nearby.of_type(*kinds)), time_of)
 
-    def disconnected(self, *causes: str) -> TimeIndex[NodeDisconnected]:
+    def disconnected(self, *causes: str) -> TimeIndex[ev.NodeDisconnected]:
         """The connections that clients lost, or could not make, for one of these causes."""
         own = [lines for cause in causes if (lines := self.own.disconnected.get(cause))]
         return joined((*own, *self.nearby.with_cause(*causes)), time_of)
 
     @property
-    def versions(self) -> TimeIndex[VersionReported]:
+    def versions(self) -> TimeIndex[ev.VersionReported]:
         """The version lines that differ from the one before at their place."""
         return self.cached(_versions)
 
@@ -196,7 +194,7 @@ class Timeline:
         return events.by(self.participants.of_speaker)
 
 
-def _versions(timeline: Timeline) -> TimeIndex[VersionReported]:
+def _versions(timeline: Timeline) -> TimeIndex[ev.VersionReported]:
     return joined(
         (timeline.own.versions, *(log.versions for log in timeline.nearby.logs), timeline.ungrouped.versions), time_of
     )
@@ -216,4 +214,4 @@ def _has_times(timeline: Timeline) -> bool:
 
 def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
     lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
-    return TimeIndex((e for e in lines if not isinstance(e, AccessDenied)), time_of, ordered=True)
+    return TimeIndex((e for e in lines if not isinstance(e, ev.AccessDenied)), time_of, ordered=True)

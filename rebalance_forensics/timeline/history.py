@@ -11,58 +11,8 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Literal
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConnectorConfigChanged, DelayedRebalance, WorkerStopped
-from rebalance_forensics.events.coordinator import (
-    CoordinatorLost,
-    GroupLoaded,
-    GroupUnloaded,
-    NodeDisconnected,
-    OffsetsExpired,
-    ReplicasInsufficient,
-    TopicChanged,
-)
-from rebalance_forensics.events.epochs import GroupEpochBumped, GroupHeartbeatFailed, MemberReconciled
-from rebalance_forensics.events.membership import (
-    AuthorizationFailed,
-    InstanceFenced,
-    LeaveSent,
-    MemberFailed,
-    MemberLeft,
-    PollTimeoutExpired,
-    StaticMemberFenced,
-    StaticMemberReplaced,
-    Unsubscribed,
-)
-from rebalance_forensics.events.partitions import PartitionsAssigned, PartitionsLost, PartitionsRevoked
-from rebalance_forensics.events.process import (
-    BrokerStarted,
-    BrokerStopped,
-    ConsumerClosed,
-    ExceptionLogged,
-    ProcessDied,
-    ProcessStopping,
-    SettingsReported,
-)
-from rebalance_forensics.events.rebalances import (
-    AssignmentFailed,
-    AssignmentNotStored,
-    AssignmentReceived,
-    GenerationReset,
-    GenerationStabilized,
-    GroupEmptied,
-    HeartbeatFailed,
-    JoinFailed,
-    RebalanceStarted,
-    SyncFailed,
-)
-from rebalance_forensics.events.streams import (
-    FollowUpTriggered,
-    ShutdownRequested,
-    StreamsStateChanged,
-    ThreadAdded,
-    ThreadFailed,
-)
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
@@ -375,19 +325,21 @@ def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
 
 
 _FAULTS = (
-    PollTimeoutExpired, MemberFailed, InstanceFenced, StaticMemberFenced, AuthorizationFailed,
-    ExceptionLogged, ProcessDied, ThreadFailed, ShutdownRequested, AssignmentFailed, AssignmentNotStored,
-    ReplicasInsufficient,
+    ev.PollTimeoutExpired, ev.MemberFailed, ev.InstanceFenced, ev.StaticMemberFenced, ev.AuthorizationFailed,
+    ev.ExceptionLogged, ev.ProcessDied, ev.ThreadFailed, ev.ShutdownRequested, ev.AssignmentFailed,
+    ev.AssignmentNotStored, ev.ReplicasInsufficient,
 )  # fmt: skip
 _NOTICES = (
-    RebalanceStarted, MemberLeft, LeaveSent, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed,
-    GenerationReset, CoordinatorLost, NodeDisconnected, GroupLoaded, GroupUnloaded, GroupEmptied, GroupEpochBumped,
-    OffsetsExpired, TopicChanged, StaticMemberReplaced, Unsubscribed, PartitionsLost, FollowUpTriggered, ThreadAdded,
-    StreamsStateChanged, ConnectorConfigChanged, DelayedRebalance, WorkerStopped, ConsumerClosed, ProcessStopping,
-    BrokerStarted, BrokerStopped,
+    ev.RebalanceStarted, ev.MemberLeft, ev.LeaveSent, ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed,
+    ev.GroupHeartbeatFailed, ev.GenerationReset, ev.CoordinatorLost, ev.NodeDisconnected, ev.GroupLoaded,
+    ev.GroupUnloaded, ev.GroupEmptied, ev.GroupEpochBumped, ev.OffsetsExpired, ev.TopicChanged,
+    ev.StaticMemberReplaced, ev.Unsubscribed, ev.PartitionsLost, ev.FollowUpTriggered, ev.ThreadAdded,
+    ev.StreamsStateChanged, ev.ConnectorConfigChanged, ev.DelayedRebalance, ev.WorkerStopped, ev.ConsumerClosed,
+    ev.ProcessStopping, ev.BrokerStarted, ev.BrokerStopped,
 )  # fmt: skip
 _PLAIN = (
-    GenerationStabilized, AssignmentReceived, SettingsReported, PartitionsRevoked, PartitionsAssigned, MemberReconciled,
+    ev.GenerationStabilized, ev.AssignmentReceived, ev.SettingsReported, ev.PartitionsRevoked, ev.PartitionsAssigned,
+    ev.MemberReconciled,
 )  # fmt: skip
 _SEVERITIES: dict[type[Event], Literal["fault", "notice", "plain"]] = {
     **dict.fromkeys(_FAULTS, "fault"),
@@ -406,7 +358,7 @@ def _words(event: str) -> tuple[str, str]:
 
 def mark_of(event: Event) -> Mark | None:
     """The mark of an event; None for events without a time and those that would only fill the lanes."""
-    replaces = isinstance(event, ThreadAdded) and event.replacing
+    replaces = isinstance(event, ev.ThreadAdded) and event.replacing
     severity = "fault" if replaces else _SEVERITIES.get(type(event))
     if event.at is None or severity is None:
         return None

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.partitions import (
-    OwnershipGivenUp,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import ConsumerClosed, SettingsReported
-from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
@@ -44,26 +35,26 @@ class _Consumer:
     def apply(self, event: Event, at: int) -> Pause | None:
         """Apply a line; the pause that ends with it, if any."""
         match event:
-            case JoinSucceeded(member=m) | SyncSucceeded(member=m) | MemberTransitioned(member=m) if m:
+            case ev.JoinSucceeded(member=m) | ev.SyncSucceeded(member=m) | ev.MemberTransitioned(member=m) if m:
                 self.member = m
-            case JoinStarted() if self.opened:
+            case ev.JoinStarted() if self.opened:
                 self.opened.rejoined = True
-            case ConsumerClosed() | LeaveSent(why="closed"):
+            case ev.ConsumerClosed() | ev.LeaveSent(why="closed"):
                 self.opened = self.due = None
-            case OwnershipGivenUp():
+            case ev.OwnershipGivenUp():
                 self.lost_at = at
-            case PartitionsRevoked() | PartitionsLost():
+            case ev.PartitionsRevoked() | ev.PartitionsLost():
                 self._given_up(event, at)
-            case PartitionsAssigned():
+            case ev.PartitionsAssigned():
                 opened, self.opened, self.due = self.opened or self.due, None, None
                 return self.pause(opened, at) if opened and (event.partitions or event.count) else None
         return None
 
-    def _given_up(self, event: PartitionsRevoked | PartitionsLost, at: int) -> None:
-        if isinstance(event, PartitionsRevoked) and event.due:
+    def _given_up(self, event: ev.PartitionsRevoked | ev.PartitionsLost, at: int) -> None:
+        if isinstance(event, ev.PartitionsRevoked) and event.due:
             self.due = _Open(at, (), "lost" if self.lost_at == at else "revoked")
         elif event.partitions:
-            kind: PauseKind = "lost" if isinstance(event, PartitionsLost) else "revoked"
+            kind: PauseKind = "lost" if isinstance(event, ev.PartitionsLost) else "revoked"
             self.opened = self.opened or _Open(at, event.partitions, kind)
         elif self.due is not None:
             self.opened, self.due = self.opened or replace(self.due, at=at), None
@@ -95,7 +86,7 @@ def pauses_of(
         participant = participants.of_speaker(event)
         if participant is None or event.at is None:
             continue
-        if id(event) in restarts and isinstance(event, SettingsReported):
+        if id(event) in restarts and isinstance(event, ev.SettingsReported):
             _forget(consumers, participant, event)
             continue
         client = event.speaker.client_id or ""
@@ -109,7 +100,7 @@ def pauses_of(
     return sorted(found, key=lambda p: (p.started_at, p.client_id or "", p.member_id or ""))
 
 
-def _forget(consumers: dict[tuple[int, str], _Consumer], participant: Participant, event: SettingsReported) -> None:
+def _forget(consumers: dict[tuple[int, str], _Consumer], participant: Participant, event: ev.SettingsReported) -> None:
     client = dict(event.settings).get("client.id")
     for (of, name), consumer in consumers.items():
         if of == id(participant) and client in (None, "", name):

@@ -14,9 +14,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.process import StartTimeReported, VersionReported
 from rebalance_forensics.records import SECOND_MS, Origin
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, distinct, time_of
@@ -96,7 +95,7 @@ class ProcessLog:
     @cached_property
     def versions(self) -> TimeIndex[Event]:
         """Its version lines."""
-        return TimeIndex((e for e in self.lines if isinstance(e, VersionReported)), time_of)
+        return TimeIndex((e for e in self.lines if isinstance(e, ev.VersionReported)), time_of)
 
     @cached_property
     def outline(self) -> tuple[Event, ...]:
@@ -108,7 +107,7 @@ class ProcessLog:
         starts: list[Event] = []
         shown: int | None = None
         for event in lines:
-            if isinstance(event, StartTimeReported):
+            if isinstance(event, ev.StartTimeReported):
                 offset = offset_at(time_of(event), event.start_time_ms)
                 if not starts or offset != shown:
                     starts.append(event)
@@ -196,7 +195,7 @@ class NearbyLines:
         """The lines of these types."""
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
 
-    def with_cause(self, *causes: str) -> list[TimeIndex[NodeDisconnected]]:
+    def with_cause(self, *causes: str) -> list[TimeIndex[ev.NodeDisconnected]]:
         """The lost connections with one of these causes, log by log."""
         return [lines for log in self.logs for cause in causes if (lines := log.disconnected.get(cause))]
 
@@ -207,7 +206,9 @@ class NearbyLines:
     def openings(self, participants: Participants) -> TimeIndex[Event]:
         """The first line of each participant's process in each log, and the first that reports its start."""
         parts = [part for speaker, parts in self.spoken(participants).items() for part in parts if speaker is not None]
-        firsts = (line for part in parts for line in (part[:1], part.of_type(VersionReported, StartTimeReported)[:1]))
+        firsts = (
+            line for part in parts for line in (part[:1], part.of_type(ev.VersionReported, ev.StartTimeReported)[:1])
+        )
         return TimeIndex(chain.from_iterable(firsts), time_of)
 
     def spoken(self, participants: Participants) -> Mapping[Participant | None, Sequence[EventIndex]]:

@@ -9,24 +9,8 @@ from heapq import merge
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStarted, WorkerStopped
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberIdIssued, Subscribed
-from rebalance_forensics.events.process import (
-    ClientHeldTwice,
-    ClientStarted,
-    ConsumerClosed,
-    GrouplessClientReported,
-    ProcessDied,
-    ProcessStopping,
-    SettingsReported,
-    StartTimeReported,
-    VersionReported,
-)
-from rebalance_forensics.events.rebalances import JoinRequested, JoinStarted, JoinSucceeded, SyncSucceeded
-from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -74,8 +58,8 @@ def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: N
     """The lines, with those of its process that may show how a participant started."""
     if not nearby:
         return lines
-    banners = nearby.of_type(GrouplessClientReported, VersionReported, StartTimeReported)
-    subscribed = lines.of_type(Subscribed)
+    banners = nearby.of_type(ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported)
+    subscribed = lines.of_type(ev.Subscribed)
     if {participants.of_speaker(event) for event in subscribed}.issuperset(participants.everybody):
         # Where all subscribe, a version counts if a subscription follows it (`_without_client_versions`), and whose
         # version it is shows within a round trip.
@@ -93,21 +77,23 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     duplicates: dict[Participant, list[int]] = defaultdict(list)
     began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
-    anew = _subscribed_anew(participants, lines.of_type(Subscribed, CoordinatorFound, CoordinatorLost, JoinStarted))
+    anew = _subscribed_anew(
+        participants, lines.of_type(ev.Subscribed, ev.CoordinatorFound, ev.CoordinatorLost, ev.JoinStarted)
+    )
     groupless = _of_groupless_clients(lines)
-    subscribing = {participants.of_speaker(event) for event in lines.of_type(Subscribed)}
+    subscribing = {participants.of_speaker(event) for event in lines.of_type(ev.Subscribed)}
     events = lines.by_clients
     for place, event in enumerate(events):
         if event.at is None or event.origin in groupless:
             continue
         speaker = participants.of_speaker(event) if event.group is not None else None
-        if isinstance(event, ClientHeldTwice):
+        if isinstance(event, ev.ClientHeldTwice):
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
                 duplicates[participant].append(event.at)
         for participant in _starting(participants, event) or (nameless.get(event.origin, ()) if nameless else ()):
-            if not isinstance(event, Subscribed) or participant not in spoken or event.origin in anew:
+            if not isinstance(event, ev.Subscribed) or participant not in spoken or event.origin in anew:
                 by_participant[participant].append(event)
-            if isinstance(event, WorkerStarted):
+            if isinstance(event, ev.WorkerStarted):
                 began[event] = _began(participants, participant, events[:place], event.at)
         spoken.add(speaker)
         member = own_member_id(event) if speaker is not None else None
@@ -132,11 +118,11 @@ def _without_client_versions(events: Sequence[Event]) -> list[Event]:
     """The events without versions that no subscription follows; for logs that show subscriptions."""
     # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
     # version.
-    subscribed = TimeIndex((e for e in events if isinstance(e, Subscribed)), time_of)
+    subscribed = TimeIndex((e for e in events if isinstance(e, ev.Subscribed)), time_of)
     return [
         e
         for e in events
-        if not isinstance(e, VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
+        if not isinstance(e, ev.VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
     ]
 
 
@@ -150,11 +136,11 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
         if participant is None:
             continue
         subscribed = waiting.pop(participant, None)
-        if isinstance(event, Subscribed):
+        if isinstance(event, ev.Subscribed):
             waiting[participant] = event
-        elif isinstance(event, CoordinatorLost):
+        elif isinstance(event, ev.CoordinatorLost):
             lost.add(participant)
-        elif isinstance(event, CoordinatorFound):
+        elif isinstance(event, ev.CoordinatorFound):
             if subscribed is not None and participant not in lost:
                 found.add(subscribed.origin)
             lost.discard(participant)
@@ -168,17 +154,19 @@ def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
     found: set[Origin] = set()
     made: dict[tuple[str, str | None], Event] = {}
     unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
-    for event in lines.of_type(SettingsReported, GrouplessClientReported, VersionReported, StartTimeReported):
+    for event in lines.of_type(
+        ev.SettingsReported, ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported
+    ):
         thread = place_name(event), event.speaker.thread
         maker = made.get(thread)
-        if isinstance(event, GrouplessClientReported) and event.phase == "closed":
+        if isinstance(event, ev.GrouplessClientReported) and event.phase == "closed":
             found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < ROUND_TRIP_MS)
-        elif isinstance(event, SettingsReported | GrouplessClientReported):
+        elif isinstance(event, ev.SettingsReported | ev.GrouplessClientReported):
             made[thread] = event
             unclaimed.pop(thread, None)
         elif maker is None or time_of(event) - time_of(maker) >= ROUND_TRIP_MS:
             unclaimed[thread].append(event)
-        elif isinstance(maker, GrouplessClientReported):
+        elif isinstance(maker, ev.GrouplessClientReported):
             found.add(event.origin)
     return found
 
@@ -188,22 +176,22 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
     # That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
     # one that was evicted before.
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
-    starting = lines.of_type(SettingsReported, WorkerStarted)
+    starting = lines.of_type(ev.SettingsReported, ev.WorkerStarted)
     banners = [
         e
         for e in starting
-        if isinstance(e, WorkerStarted) or (isinstance(e, SettingsReported) and e.kind in wanted)
+        if isinstance(e, ev.WorkerStarted) or (isinstance(e, ev.SettingsReported) and e.kind in wanted)
         if e.speaker.role != "broker" and e.at is not None and not participants.at_place(e)
     ]
     gathered = {e.speaker.file for e in lines if e.speaker.role == "broker"} if banners else ()
     banners = [e for e in banners if e.speaker.file in gathered]
     if not banners:
         return
-    issued = [(e.at, e) for e in lines.of_type(MemberIdIssued) if e.at]
+    issued = [(e.at, e) for e in lines.of_type(ev.MemberIdIssued) if e.at]
     joined = [(at, participants.of_member(e.member)) for at, e in issued]
     stopped = [(stop.at, stop.participant) for stop in stops_of(participants, lines.by_clients)]
     without_member_id = [at for at, e in issued if e.member is None]
-    failed = [(e.at, participants.of_member(m)) for e in lines.of_type(MemberFailed) for m in e.members]
+    failed = [(e.at, participants.of_member(m)) for e in lines.of_type(ev.MemberFailed) for m in e.members]
     for banner in banners:
         at = banner.at or 0
         after = [who for when, who in joined if at < when <= at + SESSION_MS and who is not None]
@@ -236,7 +224,7 @@ def _began(participants: Participants, participant: Participant, before: Sequenc
 
 def _starting(participants: Participants, event: Event) -> Sequence[Participant]:
     match event:
-        case SettingsReported():
+        case ev.SettingsReported():
             settings = dict(event.settings)
             present = participants.at_place(event)
             if participants.kind in BY_PROCESS:
@@ -244,19 +232,21 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             client = settings.get("client.id")
             named = [a for a in present if client and client in a.client_ids]
             return named or (present if len(present) == 1 and not client else _client_without_log(participants, client))
-        case VersionReported() | StartTimeReported() if event.speaker.task is not None or _of_stream_thread(event):
+        case ev.VersionReported() | ev.StartTimeReported() if event.speaker.task is not None or _of_stream_thread(
+            event
+        ):
             return []
-        case ClientStarted(group=str()):
+        case ev.ClientStarted(group=str()):
             participant = participants.of_speaker(event)
             return [participant] if participant is not None else []
-        case VersionReported() | StartTimeReported() | WorkerStarted() | ClientStarted():
+        case ev.VersionReported() | ev.StartTimeReported() | ev.WorkerStarted() | ev.ClientStarted():
             present = participants.at_place(event)
             return present if len(present) == 1 else []
-        case StreamsStateChanged(before="CREATED"):
+        case ev.StreamsStateChanged(before="CREATED"):
             # Where several instances share a file, nothing else of a start names the one that starts.
             participant = participants.of_speaker(event)
             return [participant] if participant is not None and participant.has_one_process else []
-        case Subscribed():
+        case ev.Subscribed():
             # A subscription shows a start only as the first line: threads and applications subscribe again.
             participant = participants.of_speaker(event)
             return [participant] if participant else []
@@ -284,23 +274,25 @@ def _starts(
     duplicates: Collection[int],
 ) -> list[Start]:
     wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
-    dumps: list[Event] = [e for e in events if isinstance(e, SettingsReported) and e.kind in wanted]
+    dumps: list[Event] = [e for e in events if isinstance(e, ev.SettingsReported) and e.kind in wanted]
     signs = [e for e in dumps if not _is_second_consumer(kind, time_of(e), member_spans, duplicates)]
     if dumps:
         workers = [
             e
             for e in events
-            if isinstance(e, WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, member_spans)
+            if isinstance(e, ev.WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, member_spans)
         ]
         found = (*_without_settings(kind, events, TimeIndex(dumps, time_of), member_spans), *workers)
         signs = sorted([*signs, *found], key=time_of)
     else:
-        others = (e for e in events if isinstance(e, WorkerStarted | StreamsStateChanged) or _starts_a_member(e))
-        versions = (e for e in events if isinstance(e, VersionReported | ClientStarted) and not _starts_a_member(e))
+        others = (e for e in events if isinstance(e, ev.WorkerStarted | ev.StreamsStateChanged) or _starts_a_member(e))
+        versions = (
+            e for e in events if isinstance(e, ev.VersionReported | ev.ClientStarted) and not _starts_a_member(e)
+        )
         new = (e for e in versions if not _runs_already(kind, time_of(e), member_spans))
         signs = sorted([*new, *others], key=time_of)
     if not signs:
-        signs = [e for e in events if isinstance(e, Subscribed)]
+        signs = [e for e in events if isinstance(e, ev.Subscribed)]
     starts: list[Start] = []
     for sign in signs:
         assert sign.at is not None
@@ -315,7 +307,7 @@ def _starts(
 
 def _starts_a_member(event: Event) -> bool:
     """True for a client that logs its group as it starts; Sarama logs neither the group nor the client's purpose."""
-    return isinstance(event, ClientStarted) and event.group is not None
+    return isinstance(event, ev.ClientStarted) and event.group is not None
 
 
 def _without_settings(
@@ -324,7 +316,7 @@ def _without_settings(
     """Starts whose configuration dump is missing: a version, and soon after it the first line of a new member id."""
     for version in events:
         at = time_of(version)
-        if not isinstance(version, VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
+        if not isinstance(version, ev.VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
             continue
         if any(at <= first <= at + ROUND_TRIP_MS for first, _ in member_spans) and not _runs_already(
             kind, at, member_spans
@@ -378,9 +370,11 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
     """The last stop of each Streams instance that took part in nothing afterwards."""
     last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _is_process_stop(stop)}
     for event in reversed(events) if last else ():
-        if isinstance(event, JoinRequested | JoinStarted | JoinSucceeded | SyncSucceeded | MemberTransitioned):
+        if isinstance(
+            event, ev.JoinRequested | ev.JoinStarted | ev.JoinSucceeded | ev.SyncSucceeded | ev.MemberTransitioned
+        ):
             participant = participants.of_speaker(event)
-        elif isinstance(event, MemberIdIssued):
+        elif isinstance(event, ev.MemberIdIssued):
             participant = participants.of_member(event.member)
         else:
             continue
@@ -390,7 +384,7 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
 
 
 def _is_process_stop(stop: Stop) -> bool:
-    return any(isinstance(e, StreamsStateChanged) for e in stop.events)
+    return any(isinstance(e, ev.StreamsStateChanged) for e in stop.events)
 
 
 def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
@@ -400,37 +394,37 @@ def _stopping(participants: Participants, event: Event) -> Sequence[Participant]
         return [participant] if participant is not None else []
     present, client = participants.at_place(event), event.speaker.client_id
     # A worker closes the clients of a task whenever it moves the task (MirrorMaker's as well); it stays in the group.
-    if isinstance(event, ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:
+    if isinstance(event, ev.ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:
         return [a for a in present if client in a.client_ids]
     return present
 
 
 def _is_stop(event: Event) -> bool:
     match event:
-        case ConsumerClosed() | ProcessStopping() | WorkerStopped():
+        case ev.ConsumerClosed() | ev.ProcessStopping() | ev.WorkerStopped():
             return True
-        case LeaveSent(why="closed"):
+        case ev.LeaveSent(why="closed"):
             return True
-        case StreamsStateChanged(after=after):
+        case ev.StreamsStateChanged(after=after):
             return after in ("PENDING_SHUTDOWN", "NOT_RUNNING")
     return False
 
 
-def ended_with(participants: Participants, event: ProcessDied) -> Sequence[Participant]:
+def ended_with(participants: Participants, event: ev.ProcessDied) -> Sequence[Participant]:
     """The participants that ended with a process: all that write to its log."""
     return [participant for participant in participants.at_place(event) if event.speaker.file in participant.files]
 
 
 def final_deaths(
     participants: Participants, events: EventIndex, nearby: NearbyLines, coverage: Coverage
-) -> Iterator[tuple[Participant, ProcessDied]]:
+) -> Iterator[tuple[Participant, ev.ProcessDied]]:
     """The deaths after which neither the participant nor any other process writes to the same log."""
     # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
     heard: set[Participant] = set()
-    for event in reversed(events) if events.has_type(ProcessDied) else ():
-        if isinstance(event, ProcessDied) and event.at is not None and coverage.goes_on_after(event):
+    for event in reversed(events) if events.has_type(ev.ProcessDied) else ():
+        if isinstance(event, ev.ProcessDied) and event.at is not None and coverage.goes_on_after(event):
             continue
-        if isinstance(event, ProcessDied) and event.at is not None:
+        if isinstance(event, ev.ProcessDied) and event.at is not None:
             for participant in ended_with(participants, event):
                 after = (part.first(event.at + 1) for part in nearby.spoken(participants).get(participant, ()))
                 if participant not in heard and not any(after):

@@ -8,41 +8,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, Speaker
-from rebalance_forensics.events.connect import RegistryLeaderElected, WorkerAssigned
-from rebalance_forensics.events.epochs import (
-    GroupConverted,
-    GroupEpochBumped,
-    GroupHeartbeatFailed,
-    MemberReconciled,
-    MemberTransitioned,
-    TargetAssignmentComputed,
-)
-from rebalance_forensics.events.membership import (
-    AuthorizationFailed,
-    LeaveFailed,
-    LeaveSent,
-    MemberFailed,
-    MemberJoined,
-)
-from rebalance_forensics.events.partitions import (
-    AssignmentNotified,
-    AssignmentUpdated,
-    OffsetCommitFailed,
-    PartitionsAssigned,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import (
-    GenerationStabilized,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -72,7 +39,7 @@ class GroupProfile(Struct, frozen=True):
 def profile_of(lines: TimedLines) -> GroupProfile:
     """The profile of the group with these lines."""
     grouped = lines.of_the_group()
-    kind = kind_of(grouped, lines.own.of_type(SettingsReported))
+    kind = kind_of(grouped, lines.own.of_type(ev.SettingsReported))
     protocols = protocols_of(grouped, kind)
     mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
     return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own, lines.nearby))
@@ -116,15 +83,16 @@ def _has_coordinator_lines(lines: EventIndex) -> bool:
 
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:
     """The logs of clients that are or were members, or may be: those with no refused join, or with more than that."""
-    refused = {place_of(event) for event in events if isinstance(event, JoinFailed | AuthorizationFailed)}
+    refused = {place_of(event) for event in events if isinstance(event, ev.JoinFailed | ev.AuthorizationFailed)}
     return frozenset(
         place for event in events if (place := place_of(event)) not in refused or isinstance(event, _OF_MEMBERS)
     )
 
 
 _OF_MEMBERS = (
-    JoinSucceeded, JoinReported, SyncSucceeded, SyncFailed, HeartbeatFailed, OffsetCommitFailed, LeaveSent, LeaveFailed,
-    PartitionsAssigned, PartitionsRevoked, AssignmentNotified, AssignmentUpdated,
+    ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed,
+    ev.LeaveSent, ev.LeaveFailed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.AssignmentNotified,
+    ev.AssignmentUpdated,
 )  # fmt: skip
 
 
@@ -139,7 +107,7 @@ def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:
 
 _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")
 _THREAD = "-StreamThread-"
-_OF_COORDINATORS = (RebalanceStarted, MemberFailed)
+_OF_COORDINATORS = (ev.RebalanceStarted, ev.MemberFailed)
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
@@ -151,9 +119,9 @@ def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
     kinds = {type(event) for event in events}
     speakers = {id(event.speaker): event.speaker for event in events}.values()  # few objects for many lines
     roles = {speaker.role for speaker in speakers}
-    if RegistryLeaderElected in kinds or "schema-registry" in roles:
+    if ev.RegistryLeaderElected in kinds or "schema-registry" in roles:
         return "schema-registry"
-    if "connect" in roles or WorkerAssigned in kinds:
+    if "connect" in roles or ev.WorkerAssigned in kinds:
         return "connect"
     protocols = {event.protocol for event in _having("protocol", events, kinds)}
     if any(map(_is_thread, speakers)) or protocols & {"stream", "streams"} or _names_threads(events, kinds):
@@ -179,7 +147,7 @@ def _is_worker_id(member: str) -> bool:
 
 def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
     """True for the configuration of the Streams application whose group these lines name."""
-    if not isinstance(event, SettingsReported) or event.kind != "StreamsConfig":
+    if not isinstance(event, ev.SettingsReported) or event.kind != "StreamsConfig":
         return False
     application = dict(event.settings).get("application.id")
     return application is not None and any(each.group == application for each in events[:1])
@@ -197,31 +165,37 @@ def _names_threads(events: Sequence[Event], kinds: Collection[type[Event]]) -> b
 
 
 _SHOW_PROTOCOL = frozenset({
-    MemberJoined, MemberTransitioned, MemberReconciled, GroupHeartbeatFailed, GroupEpochBumped,
-    TargetAssignmentComputed, GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded, GroupConverted,
+    ev.MemberJoined, ev.MemberTransitioned, ev.MemberReconciled, ev.GroupHeartbeatFailed, ev.GroupEpochBumped,
+    ev.TargetAssignmentComputed, ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded,
+    ev.GroupConverted,
 })  # fmt: skip
 
 
 # Lines of the classic protocol alone.
-_OF_CLASSIC = frozenset({GenerationStabilized, RebalanceStarted, JoinSucceeded, SyncSucceeded})
+_OF_CLASSIC = frozenset({ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded})
 
 
 def protocol_of(event: Event) -> Protocol | None:
     """The protocol that a line belongs to; None where it may be any."""
     match event:
-        case MemberJoined(protocol="share"):
+        case ev.MemberJoined(protocol="share"):
             return "share"
-        case MemberJoined(protocol="streams"):
+        case ev.MemberJoined(protocol="streams"):
             return "streams"
-        case MemberJoined(protocol="consumer") | MemberTransitioned() | MemberReconciled() | GroupHeartbeatFailed():
+        case (
+            ev.MemberJoined(protocol="consumer")
+            | ev.MemberTransitioned()
+            | ev.MemberReconciled()
+            | ev.GroupHeartbeatFailed()
+        ):
             return "consumer"
-        case GroupEpochBumped(topology_epoch=epoch) if epoch is not None:
+        case ev.GroupEpochBumped(topology_epoch=epoch) if epoch is not None:
             return "streams"
-        case GroupEpochBumped() | TargetAssignmentComputed():
+        case ev.GroupEpochBumped() | ev.TargetAssignmentComputed():
             return "consumer"
-        case GenerationStabilized() | RebalanceStarted() | JoinSucceeded() | SyncSucceeded():
+        case ev.GenerationStabilized() | ev.RebalanceStarted() | ev.JoinSucceeded() | ev.SyncSucceeded():
             return "classic"
-        case GroupConverted(after=after) if after in ("classic", "consumer", "streams", "share"):
+        case ev.GroupConverted(after=after) if after in ("classic", "consumer", "streams", "share"):
             return cast("Protocol", after)
     return None
 
@@ -229,7 +203,7 @@ def protocol_of(event: Event) -> Protocol | None:
 def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm, ...]:
     """The protocols the group spoke, in order; a migration makes two terms."""
     terms: list[ProtocolTerm] = []
-    mixed = any(isinstance(e, GroupConverted) for e in events)
+    mixed = any(isinstance(e, ev.GroupConverted) for e in events)
     for event in events:
         kind_of_line = type(event)
         if kind_of_line in _OF_CLASSIC:
@@ -256,9 +230,9 @@ def rebalance_mode_of(lines: EventIndex, kind: GroupKind, protocol: Protocol) ->
         return "server-side"
     if kind == "streams":
         return "cooperative"
-    joined = lines.of_type(JoinSucceeded, SyncSucceeded)
-    named = [p for e in joined if isinstance(e, JoinSucceeded | SyncSucceeded) and (p := e.protocol)]
-    for event in reversed(lines.of_type(SettingsReported)) if not named else ():
+    joined = lines.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
+    named = [p for e in joined if isinstance(e, ev.JoinSucceeded | ev.SyncSucceeded) and (p := e.protocol)]
+    for event in reversed(lines.of_type(ev.SettingsReported)) if not named else ():
         assignors = dict(event.settings).get("partition.assignment.strategy", "")
         if assignors:
             named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])

@@ -8,25 +8,15 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import DelayedRebalance, WorkerAssigned
-from rebalance_forensics.events.rebalances import JoinRequested, JoinSucceeded, RebalanceStarted, SyncSucceeded
-from rebalance_forensics.events.streams import FollowUpRequested, FollowUpScheduled, FollowUpTriggered, VersionProbed
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, merged, time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, RequestWhy, numbered
 from rebalance_forensics.timeline.identity.participants import Participants
 from rebalance_forensics.timeline.model import RebalanceMode
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    PROCESS_START_MS,
-    REQUEST_MS,
-    ROUND_TRIP_MS,
-    TICK_MS,
-)
 
 _OWN_WISH: dict[str, RequestWhy] = {
     "metadata-changed": "metadata-changed",
@@ -68,30 +58,30 @@ _WHY_IN_REASON: tuple[tuple[str, RequestWhy], ...] = (
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
     """All requests, oldest first; the coordinator's line joins the client's that it answers."""
     found: list[Request] = []
-    for event in events.of_type(JoinRequested, RebalanceStarted):
+    for event in events.of_type(ev.JoinRequested, ev.RebalanceStarted):
         if event.at is None or event.group is None:
             continue
-        if isinstance(event, JoinRequested) and event.why in _OWN_WISH:
+        if isinstance(event, ev.JoinRequested) and event.why in _OWN_WISH:
             found.append(
                 Request(participants.of_speaker(event), event.at, _OWN_WISH[event.why], (event,), event.reason)
             )
-        elif isinstance(event, RebalanceStarted) and event.trigger in _COORDINATOR:
+        elif isinstance(event, ev.RebalanceStarted) and event.trigger in _COORDINATOR:
             _answered(found, participants, event)
     return numbered("request", sorted(found, key=lambda r: r.at))
 
 
-def _answered(found: list[Request], participants: Participants, event: RebalanceStarted) -> None:
+def _answered(found: list[Request], participants: Participants, event: ev.RebalanceStarted) -> None:
     participant = participants.of_member(event.members[0]) if event.members else None
     why = why_in(event.client_reason) or _COORDINATOR[event.trigger or "other"]
     assert event.at is not None
     for place in range(len(found) - 1, -1, -1):
         request = found[place]
-        if abs(event.at - request.at) > NEXT_HEARTBEAT_MS:
+        if abs(event.at - request.at) > windows.NEXT_HEARTBEAT_MS:
             break
         if (
             participant is not None
             and request.participant is participant
-            and not any(isinstance(e, RebalanceStarted) for e in request.events)
+            and not any(isinstance(e, ev.RebalanceStarted) for e in request.events)
         ):
             found[place] = replace(request, events=(*request.events, event))
             return
@@ -127,9 +117,11 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
     """The rebalances, each with the kind of follow-up that it is, if any."""
     lines_of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
     timed = [e for e in lines_of_interest if e.at is not None]
-    opened: TimeIndex[RebalanceStarted] = TimeIndex((e for e in timed if isinstance(e, RebalanceStarted)), time_of)
+    opened: TimeIndex[ev.RebalanceStarted] = TimeIndex(
+        (e for e in timed if isinstance(e, ev.RebalanceStarted)), time_of
+    )
     requests: TimeIndex[Event] = TimeIndex((e for e in timed if not _lacks_reason(e)), time_of)
-    assigned = TimeIndex((e for e in requests if isinstance(e, WorkerAssigned)), time_of)
+    assigned = TimeIndex((e for e in requests if isinstance(e, ev.WorkerAssigned)), time_of)
     joined = _joined_by_generation(lines)
     found = []
     previous: Rebalance | None = None
@@ -145,12 +137,12 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
 
 def _lacks_reason(event: Event) -> bool:
     """True for a coordinator's line that a rebalance began, without the client's reason."""
-    return isinstance(event, RebalanceStarted) and event.client_reason in NO_REASON
+    return isinstance(event, ev.RebalanceStarted) and event.client_reason in NO_REASON
 
 
 def _followup(
     requests: TimeIndex[Event],
-    assigned: TimeIndex[WorkerAssigned],
+    assigned: TimeIndex[ev.WorkerAssigned],
     joined: Mapping[int | None, Sequence[Event]],
     previous: Rebalance | None,
     rebalance: Rebalance,
@@ -158,8 +150,8 @@ def _followup(
 ) -> str | None:
     if rebalance.followup is not None:
         return rebalance.followup
-    since = previous.ended_at() if previous else rebalance.started_at - HEARTBEAT_MS
-    since, until = min(since, rebalance.started_at - REQUEST_MS), rebalance.started_at + TICK_MS
+    since = previous.ended_at() if previous else rebalance.started_at - windows.HEARTBEAT_MS
+    since, until = min(since, rebalance.started_at - windows.REQUEST_MS), rebalance.started_at + windows.TICK_MS
     window = _JoinWindow(_first_in(joined, previous), _first_in(joined, rebalance))
     kind = _kind(requests, assigned, since, until, window)
     if kind is None and previous is not None and mode != "eager":
@@ -169,8 +161,8 @@ def _followup(
 
 def _joined_by_generation(lines: TimedLines) -> Mapping[int | None, Sequence[Event]]:
     joined: dict[int | None, list[Event]] = defaultdict(list)
-    for event in lines.own.of_type(JoinSucceeded, SyncSucceeded):
-        if isinstance(event, JoinSucceeded | SyncSucceeded) and event.at is not None:
+    for event in lines.own.of_type(ev.JoinSucceeded, ev.SyncSucceeded):
+        if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.at is not None:
             joined[event.generation].append(event)
     return joined
 
@@ -190,79 +182,83 @@ def _place(event: Event) -> tuple[int, int]:
     return time_of(event), event.origin.byte_offset
 
 
-def _opened_before(opened: TimeIndex[RebalanceStarted], rebalance: Rebalance) -> bool:
+def _opened_before(opened: TimeIndex[ev.RebalanceStarted], rebalance: Rebalance) -> bool:
     """True where the coordinator's log begins after this rebalance: its first RebalanceStarted is of the next one."""
-    if any(isinstance(e, RebalanceStarted) for e in rebalance.events):
+    if any(isinstance(e, ev.RebalanceStarted) for e in rebalance.events):
         return False
-    return opened.any_between(rebalance.started_at, rebalance.started_at + ONE_REBALANCE_MS)
+    return opened.any_between(rebalance.started_at, rebalance.started_at + windows.ONE_REBALANCE_MS)
 
 
-def _hand_over(assigned: TimeIndex[WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
+def _hand_over(assigned: TimeIndex[ev.WorkerAssigned], previous: Rebalance, rebalance: Rebalance) -> str | None:
     """The second rebalance of a cooperative hand-over; in Connect workers' logs show what was revoked."""
-    given = assigned.between(rebalance.started_at - PROCESS_START_MS, rebalance.started_at + ROUND_TRIP_MS)
+    given = assigned.between(
+        rebalance.started_at - windows.PROCESS_START_MS, rebalance.started_at + windows.ROUND_TRIP_MS
+    )
     given = [e for e in given if e.generation == previous.generation]
     return _after_revocation(given, rebalance) if given else _unexplained_hand_over(previous, rebalance)
 
 
 def _unexplained_hand_over(previous: Rebalance, rebalance: Rebalance) -> str | None:
     """A member rejoins a Stable group as soon as it has its assignment: before 3.2 (KIP-800) without a reason."""
-    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)]
     unexplained = bool(opened) and all(
         e.trigger in REJOINS and e.client_reason in NO_REASON and e.state in (None, "Stable") for e in opened
     )
-    at_once = previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= ROUND_TRIP_MS
+    at_once = (
+        previous.completed_at is not None and 0 <= rebalance.started_at - previous.completed_at <= windows.ROUND_TRIP_MS
+    )
     return "cooperative" if unexplained and at_once else None
 
 
 def _after_revocation(given: Sequence[Event], rebalance: Rebalance) -> str | None:
     """A Connect worker whose assignment revokes work stops that work and rejoins without a line (KIP-415)."""
-    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+    opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)]
     if any(e.trigger not in REJOINS for e in opened):
         return None
-    revoked = any(isinstance(e, WorkerAssigned) and (e.revoked_connectors or e.revoked_tasks) for e in given)
+    revoked = any(isinstance(e, ev.WorkerAssigned) and (e.revoked_connectors or e.revoked_tasks) for e in given)
     return "cooperative" if revoked else None
 
 
 _FOLLOW_UP_EVENTS = (
-    JoinRequested,
-    RebalanceStarted,
-    FollowUpTriggered,
-    FollowUpScheduled,
-    FollowUpRequested,
-    VersionProbed,
-    WorkerAssigned,
-    DelayedRebalance,
+    ev.JoinRequested,
+    ev.RebalanceStarted,
+    ev.FollowUpTriggered,
+    ev.FollowUpScheduled,
+    ev.FollowUpRequested,
+    ev.VersionProbed,
+    ev.WorkerAssigned,
+    ev.DelayedRebalance,
 )
 
 
 def _kind(
     requests: TimeIndex[Event],
-    assigned: TimeIndex[WorkerAssigned],
+    assigned: TimeIndex[ev.WorkerAssigned],
     since: int,
     until: int,
     window: _JoinWindow,
 ) -> str | None:
     """The kind of follow-up that members asked for between `since` and `until`, within the window of their log."""
-    now = requests.between(since - REQUEST_MS, until + REQUEST_MS)
+    now = requests.between(since - windows.REQUEST_MS, until + windows.REQUEST_MS)
     now = [e for e in now if window.holds(e)]
-    before = requests.between(since - ONE_REBALANCE_MS, until)
+    before = requests.between(since - windows.ONE_REBALANCE_MS, until)
     for event in now:
         match event:
-            case FollowUpTriggered(scheduled_at=at):
+            case ev.FollowUpTriggered(scheduled_at=at):
                 return "probing" if at else _immediate(before)
-            case JoinRequested(why="followup", followup_at=at):
+            case ev.JoinRequested(why="followup", followup_at=at):
                 return "probing" if at else _immediate(before)
-            case JoinRequested(why="revoke-partitions"):
+            case ev.JoinRequested(why="revoke-partitions"):
                 return "cooperative"
-            case JoinRequested(why="shutdown-requested"):
+            case ev.JoinRequested(why="shutdown-requested"):
                 return "shutdown"
-            case RebalanceStarted(client_reason=reason) if reason:
+            case ev.RebalanceStarted(client_reason=reason) if reason:
                 kind = _in_reason(reason, before)
                 if kind is not None:
                     return kind
-            case DelayedRebalance(phase="reached" | "expired"):
+            case ev.DelayedRebalance(phase="reached" | "expired"):
                 return "connect-delayed"
-    return _connect_delay(assigned.between(since - ONE_REBALANCE_MS, until), until)
+    return _connect_delay(assigned.between(since - windows.ONE_REBALANCE_MS, until), until)
 
 
 def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
@@ -282,23 +278,23 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 def _immediate(before: Sequence[Event]) -> str:
     """The purpose of an immediate follow-up; a probing rebalance that another member scheduled says nothing of it."""
-    scheduled = [e for e in before if not (isinstance(e, FollowUpScheduled) and e.kind == "probing")]
+    scheduled = [e for e in before if not (isinstance(e, ev.FollowUpScheduled) and e.kind == "probing")]
     return _last_scheduled(scheduled) or "cooperative"
 
 
 def _last_scheduled(before: Sequence[Event]) -> str | None:
     for event in reversed(before):
-        if isinstance(event, FollowUpScheduled) and event.kind is not None:
+        if isinstance(event, ev.FollowUpScheduled) and event.kind is not None:
             return {"immediate": "cooperative"}.get(event.kind, event.kind)
-        if isinstance(event, VersionProbed) and not event.by_leader:
+        if isinstance(event, ev.VersionProbed) and not event.by_leader:
             return "version-probing"
     return None
 
 
-def _connect_delay(before: Sequence[WorkerAssigned], until: int) -> str | None:
+def _connect_delay(before: Sequence[ev.WorkerAssigned], until: int) -> str | None:
     for event in before:
         if not event.delay_ms or event.at is None:
             continue
-        if abs(event.at + event.delay_ms - until) <= HEARTBEAT_MS:
+        if abs(event.at + event.delay_ms - until) <= windows.HEARTBEAT_MS:
             return "connect-delayed"
     return None

@@ -12,31 +12,16 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.membership import (
-    MemberDescribed,
-    MemberFailed,
-    MemberLeft,
-    MemberLoaded,
-    PollTimeoutExpired,
-)
-from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.records import HOUR_MS
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_release
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    PROCESS_START_MS,
-    QUIET_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-    SESSION_MS,
-)
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
@@ -50,10 +35,13 @@ LEAST_SESSION = "group.min.session.timeout.ms"
 OFFSETS_WRITE = "offsets.commit.timeout.ms"
 
 DEFAULT_MS: Mapping[str, int] = {
-    SESSION: SESSION_MS,  # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
+    # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
+    SESSION: windows.SESSION_MS,
     POLL: 300_000,  # ConsumerConfig, KIP-62
-    HEARTBEAT: HEARTBEAT_MS,  # ConsumerConfig and DistributedConfig; other clients have the same or a little more
-    REQUEST: REQUEST_TIMEOUT_MS,  # ConsumerConfig from 2.0 (KIP-266); Connect workers wait 40 s (DistributedConfig)
+    # ConsumerConfig and DistributedConfig; other clients have the same or a little more
+    HEARTBEAT: windows.HEARTBEAT_MS,
+    # ConsumerConfig from 2.0 (KIP-266); Connect workers wait 40 s (DistributedConfig)
+    REQUEST: windows.REQUEST_TIMEOUT_MS,
     REBALANCE: 60_000,  # DistributedConfig; a consumer's rebalance timeout is its max.poll.interval.ms
     CONNECT_DELAY: 300_000,  # DistributedConfig, KIP-415
     PROBING: 600_000,  # StreamsConfig, KIP-441
@@ -94,8 +82,8 @@ def number_of(value: str) -> int | None:
 
 def session_of_events(events: EventIndex, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
     """session.timeout.ms as the coordinator logs it of a member that left or was loaded, else as it is configured."""
-    for event in reversed(events.of_type(MemberLoaded, MemberLeft)):
-        assert isinstance(event, MemberLoaded | MemberLeft)
+    for event in reversed(events.of_type(ev.MemberLoaded, ev.MemberLeft)):
+        assert isinstance(event, ev.MemberLoaded | ev.MemberLeft)
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
     # From KIP-848 on the broker sets it: what a client prints is not used.
@@ -131,7 +119,7 @@ def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
 
 def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
     """Every value that a consumer of the group prints, for members need not be set alike; else the default."""
-    dumps = (dict(e.settings) for e in timeline.of(SettingsReported) if e.kind == "ConsumerConfig")
+    dumps = (dict(e.settings) for e in timeline.of(ev.SettingsReported) if e.kind == "ConsumerConfig")
     printed = frozenset(value for s in dumps if (value := number_of(s.get(name, ""))) is not None)
     return printed or frozenset((DEFAULT_MS[name],))
 
@@ -176,7 +164,7 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
 
 def _logged_sessions(timeline: Timeline) -> dict[str, int]:
     """session.timeout.ms by member id, as the coordinator logs it."""
-    lines: list[MemberLoaded | MemberLeft] = [*timeline.of(MemberLoaded), *timeline.of(MemberLeft)]
+    lines: list[ev.MemberLoaded | ev.MemberLeft] = [*timeline.of(ev.MemberLoaded), *timeline.of(ev.MemberLeft)]
     return {e.member: e.session_timeout_ms for e in lines if e.member and e.session_timeout_ms is not None}
 
 
@@ -209,8 +197,8 @@ def shown_poll_ms(
     `any_member` takes the longest that the coordinator logs of anybody where no configuration shows it.
     """
     lines = tuple(lines)
-    own = (e.limit_ms for e in lines if isinstance(e, PollTimeoutExpired))
-    logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, MemberLeft))
+    own = (e.limit_ms for e in lines if isinstance(e, ev.PollTimeoutExpired))
+    logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, ev.MemberLeft))
     if (stated := next(filter(None, (*own, *logged)), None)) is not None:
         return stated
     shown = timeline.cached(_shown)
@@ -245,7 +233,7 @@ def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int
 
 def all_have_heard_ms(timeline: Timeline) -> int:
     """The time until every member knows of a rebalance, in ms: each is told at a heartbeat, and one may be lost."""
-    return 3 * heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
+    return 3 * heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS
 
 
 def together_ms(timeline: Timeline) -> int:
@@ -255,31 +243,31 @@ def together_ms(timeline: Timeline) -> int:
 
 def patience_ms(timeline: Timeline) -> int:
     """The time for which logs must continue after a departure before a return can be called missing, in ms."""
-    return max(2 * session_timeout_ms(timeline), PROCESS_START_MS)
+    return max(2 * session_timeout_ms(timeline), windows.PROCESS_START_MS)
 
 
 def quiet_ms(timeline: Timeline) -> int:
     """The time without rebalances after which a repetition is a new incident, in ms (contract)."""
     timeouts = [ms for name in (SESSION, POLL, REBALANCE) if (ms := shown_ms(timeline, name)) is not None]
     # An hour and more means `never`: max.poll.interval.ms of Streams before 2.3 is Integer.MAX_VALUE.
-    return max(QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
+    return max(windows.QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
 
 
 def _shown(timeline: Timeline) -> _Shown:
     own: dict[tuple[str, str], int] = {}
-    for dump in timeline.own.of_type(SettingsReported):
+    for dump in timeline.own.of_type(ev.SettingsReported):
         settings = dict(dump.settings)
         for name in (SESSION, POLL, HEARTBEAT):
             if (value := number_of(settings.get(name, ""))) is not None:
                 own[settings.get("client.id", ""), name] = value
     rebalance: dict[Participant, int] = {}
     anywhere: dict[str, set[int]] = defaultdict(set)
-    for event in timeline.of(MemberDescribed, MemberLoaded, MemberLeft, WorkerAssigned, MemberFailed):
+    for event in timeline.of(ev.MemberDescribed, ev.MemberLoaded, ev.MemberLeft, ev.WorkerAssigned, ev.MemberFailed):
         for name, ms in _timeouts_in(event):
             if ms:
                 anywhere[name].add(ms)
-    for event in timeline.own.of_type(MemberLoaded, MemberLeft, MemberDescribed):
-        assert isinstance(event, MemberLoaded | MemberLeft | MemberDescribed)
+    for event in timeline.own.of_type(ev.MemberLoaded, ev.MemberLeft, ev.MemberDescribed):
+        assert isinstance(event, ev.MemberLoaded | ev.MemberLeft | ev.MemberDescribed)
         participant = timeline.participants.of_member(event.member or "")
         if participant is not None and event.rebalance_timeout_ms is not None and timeline.kind != "connect":
             rebalance[participant] = event.rebalance_timeout_ms
@@ -294,12 +282,12 @@ def _shown(timeline: Timeline) -> _Shown:
 def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
     """The timeouts of a member in a coordinator's line, or the rebalance delay in a worker's."""
     match event:
-        case MemberLoaded() | MemberLeft():
+        case ev.MemberLoaded() | ev.MemberLeft():
             return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
-        case MemberDescribed():
+        case ev.MemberDescribed():
             return ((POLL, event.rebalance_timeout_ms),)
-        case WorkerAssigned():
+        case ev.WorkerAssigned():
             return ((CONNECT_DELAY, event.delay_ms),)
-        case MemberFailed(why="session-expired"):
+        case ev.MemberFailed(why="session-expired"):
             return ((SESSION, event.timeout_ms),)
     return ()

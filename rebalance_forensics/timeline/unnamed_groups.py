@@ -15,29 +15,8 @@ from operator import attrgetter, itemgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import RegistryLeaderElected
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import (
-    AuthorizationFailed,
-    InstanceFenced,
-    MemberFailed,
-    MemberLeft,
-    PollTimeoutExpired,
-)
-from rebalance_forensics.events.partitions import ListenerFailed, OffsetCommitFailed
-from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, SettingsReported
-from rebalance_forensics.events.rebalances import AssignmentFailed, RebalanceStarted
-from rebalance_forensics.events.streams import (
-    FollowUpRequested,
-    FollowUpScheduled,
-    FollowUpTriggered,
-    StreamsStateChanged,
-    StreamThreadStateChanged,
-    ThreadFailed,
-    ThreadFenced,
-)
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import (
@@ -54,13 +33,13 @@ SpeakerKey = tuple[str | None, str, str | None]
 
 # Lines that only a member of a group writes.
 _BY_MEMBERS = (
-    *OF_A_MEMBER, AssignmentFailed, CoordinatorFound, CoordinatorLost, FollowUpRequested, FollowUpScheduled,
-    FollowUpTriggered, GroupHeartbeatFailed, InstanceFenced, ListenerFailed, MemberTransitioned, OffsetCommitFailed,
-    RegistryLeaderElected, ThreadFenced,
+    *OF_A_MEMBER, ev.AssignmentFailed, ev.CoordinatorFound, ev.CoordinatorLost, ev.FollowUpRequested,
+    ev.FollowUpScheduled, ev.FollowUpTriggered, ev.GroupHeartbeatFailed, ev.InstanceFenced, ev.ListenerFailed,
+    ev.MemberTransitioned, ev.OffsetCommitFailed, ev.RegistryLeaderElected, ev.ThreadFenced,
 )  # fmt: skip
-_BY_STREAMS = (StreamsStateChanged, StreamThreadStateChanged, ThreadFailed, ThreadFenced)
+_BY_STREAMS = (ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadFailed, ev.ThreadFenced)
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
-_BY_OTHER_CLIENTS = (ConsumerClosed, NodeDisconnected)
+_BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
 # Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors).
 _THROWN_AT_MEMBERS = (
     "CommitFailedException", "FencedInstanceIdException", "GroupAuthorizationException",
@@ -111,7 +90,7 @@ def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
     configured: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event in shared:
         host, log, _ = speaker_key(event)
-        if isinstance(event, SettingsReported) and (group := group_in(event)) is not None:
+        if isinstance(event, ev.SettingsReported) and (group := group_in(event)) is not None:
             configured[host, log].add(group)
         elif (client := _client_of(event)) is not None:
             by_client[client].append(event)
@@ -126,14 +105,14 @@ def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
 
 
 def _denied_groups(events: Iterable[Event]) -> set[str]:
-    details = (event.detail or "" for event in events if isinstance(event, ExceptionLogged))
+    details = (event.detail or "" for event in events if isinstance(event, ev.ExceptionLogged))
     return {named["group"] for named in map(_DENIED_GROUP.match, details) if named is not None}
 
 
 def _was_thrown_at_a_member(event: Event) -> bool:
-    if isinstance(event, AuthorizationFailed):
+    if isinstance(event, ev.AuthorizationFailed):
         return event.resource == "group"
-    if not isinstance(event, ExceptionLogged):
+    if not isinstance(event, ev.ExceptionLogged):
         return False
     return (event.exception or "").endswith(_THROWN_AT_MEMBERS) or bool(_THROWN_BY_REQUEST.search(event.detail or ""))
 
@@ -199,7 +178,7 @@ def _label(client: _Client, same: Sequence[_Client]) -> str:
     return f"{_NOT_NAMED}{who} in {log if logs.count(log) == 1 else client.log}"
 
 
-_MEMBER_EVENTS = (*OF_A_MEMBER, CoordinatorLost, NodeDisconnected)
+_MEMBER_EVENTS = (*OF_A_MEMBER, ev.CoordinatorLost, ev.NodeDisconnected)
 Lost = tuple[int, str]
 """The time at which the coordinator removed a member, and its id."""
 Losses = dict[str, TimeIndex[Lost]]
@@ -215,7 +194,7 @@ class UnnamedClients:
     def add(self, event: Event) -> None:
         """Add a client's line that names no group."""
         client = event.speaker.client_id
-        by_a_member = isinstance(event, PollTimeoutExpired) or (
+        by_a_member = isinstance(event, ev.PollTimeoutExpired) or (
             isinstance(event, _MEMBER_EVENTS) and event.speaker.role == "other"
         )
         if client and by_a_member:
@@ -244,7 +223,7 @@ class UnnamedClients:
 
 
 def _of_the_group(event: Event, group: str, member: str | None) -> Event:
-    if isinstance(event, PollTimeoutExpired):
+    if isinstance(event, ev.PollTimeoutExpired):
         return replace(event, group=group, member=member)
     return replace(event, group=group)
 
@@ -252,8 +231,8 @@ def _of_the_group(event: Event, group: str, member: str | None) -> Event:
 def _losses(events: Iterable[Event]) -> Losses:
     found: dict[str, list[Lost]] = defaultdict(list)
     for event in events:
-        lost = isinstance(event, MemberLeft | MemberFailed)
-        lost |= isinstance(event, RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
+        lost = isinstance(event, ev.MemberLeft | ev.MemberFailed)
+        lost |= isinstance(event, ev.RebalanceStarted) and event.trigger in ("member-left", "heartbeat-expired")
         if lost and event.at is not None:
             for member in member_ids_in(event):
                 client = getattr(event, "client_id", None) or name_in_member_id(member)
@@ -264,7 +243,9 @@ def _losses(events: Iterable[Event]) -> Losses:
 
 def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | None:
     """The member that the coordinator removed when the client logs that it lost its membership."""
-    lost = isinstance(event, PollTimeoutExpired) or (isinstance(event, CoordinatorLost) and event.for_ms is not None)
+    lost = isinstance(event, ev.PollTimeoutExpired) or (
+        isinstance(event, ev.CoordinatorLost) and event.for_ms is not None
+    )
     if not lost or event.at is None or losses is None:
         return None
     first = losses.first(event.at - HEARTBEAT_MS)
@@ -273,6 +254,6 @@ def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | Non
 
 def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:
     """True for a poll timeout within the coordinator's log that it does not show: the client left another group."""
-    if not isinstance(event, PollTimeoutExpired) or event.at is None or heard is None:
+    if not isinstance(event, ev.PollTimeoutExpired) or event.at is None or heard is None:
         return False
     return heard[0] <= event.at <= heard[1]

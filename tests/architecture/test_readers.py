@@ -48,6 +48,8 @@ def readers() -> Mapping[str, frozenset[str]]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Name):
                     found[node.id].add(module)
+                elif isinstance(node, ast.Attribute):
+                    found[node.attr].add(module)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     found[node.value].add(module)
     for bug in yaml.safe_load(known_bugs.FILE.read_text(encoding="utf-8")):

@@ -18,9 +18,8 @@ from typing import Literal, NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent, Subscribed
-from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
 from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks.shared_facts import (
     Differences,
@@ -36,7 +35,7 @@ from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of
 E = TypeVar("E", bound=Event)
 
 
-_AS_IT_STARTS = (SettingsReported, VersionReported, ClientStarted, Subscribed)
+_AS_IT_STARTS = (ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.Subscribed)
 # So many different times are not all whole seconds, or whole minutes, by chance.
 _LEAST_TIMES = 4
 
@@ -146,7 +145,9 @@ class _Files:
         least = differences.least(max(self.steps[place] for place in places), zone_known=zone_known)
         if least is not None:
             return least
-        left = [(at, reference.left.get(event.member or "")) for event, at in stamped if isinstance(event, LeaveSent)]
+        left = [
+            (at, reference.left.get(event.member or "")) for event, at in stamped if isinstance(event, ev.LeaveSent)
+        ]
         return max((at - arrived for at, arrived in left if arrived is not None), default=None)
 
 
@@ -283,7 +284,7 @@ def _own_zone(events: Sequence[Event]) -> _OwnZone:
     """The zone of a file: printed in every line, or shown by the two times of its start lines."""
     # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
     # summer time began or ended in between: each stretch has the zone of its own start line.
-    starts = [e for e in events if isinstance(e, StartTimeReported) and e.at is not None]
+    starts = [e for e in events if isinstance(e, ev.StartTimeReported) and e.at is not None]
     offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
     shown = [(at, minutes) for at, minutes in offsets if minutes is not None]
     east = [minutes for _, minutes in shown]

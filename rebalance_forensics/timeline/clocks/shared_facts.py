@@ -10,26 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
-from rebalance_forensics.events.membership import MemberIdIssued, MemberLeft
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentReceived,
-    GenerationStabilized,
-    JoinRequested,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncSucceeded,
-)
 from rebalance_forensics.records import MINUTE_MS
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    LARGEST_SKEW_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    PROCESS_START_MS,
-)
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.utc_offsets import nearest_offset
 
 
@@ -84,7 +68,7 @@ class SharedFacts:
         if number is None:
             return life
         again = number <= life.latest if begins else number < life.latest
-        if again and at - life.latest_at > ONE_REBALANCE_MS:
+        if again and at - life.latest_at > windows.ONE_REBALANCE_MS:
             life = GroupLife()
             self.lives.append(life)
         if number > life.latest:
@@ -97,17 +81,17 @@ def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
     facts = SharedFacts()
     for event, at in sorted(stamped, key=lambda pair: (pair[1], pair[0].origin.path, pair[0].origin.byte_offset)):
         match event:
-            case GenerationStabilized(generation=n):
+            case ev.GenerationStabilized(generation=n):
                 facts.life_at(n, at, begins=True).add(Fact("joined", n), at)
-            case AssignmentReceived(generation=n):
+            case ev.AssignmentReceived(generation=n):
                 facts.life_at(n, at, begins=False).add(Fact("synced", n), at)
-            case MemberIdIssued(member=m) if m is not None:
+            case ev.MemberIdIssued(member=m) if m is not None:
                 facts.lives[-1].add(Fact("issued", 0, m), at)
-            case TargetAssignmentComputed(epoch=n):
+            case ev.TargetAssignmentComputed(epoch=n):
                 facts.life_at(n, at, begins=True).add(Fact("epoch", n), at)
-            case RebalanceStarted(generation=n):
+            case ev.RebalanceStarted(generation=n):
                 facts.life_at(n, at, begins=False)
-            case MemberLeft(member=m) if m is not None:
+            case ev.MemberLeft(member=m) if m is not None:
                 facts.left[m] = at
         facts.lives[-1].members.update(_members_in(event))
     return facts
@@ -125,7 +109,7 @@ def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
 
 
 def _members_in(event: Event) -> Iterator[str]:
-    if isinstance(event, AssignmentComputed):
+    if isinstance(event, ev.AssignmentComputed):
         yield from (member for member, _ in event.assignment)
     names = (getattr(event, "member", None), getattr(event, "leader", None), *getattr(event, "members", ()))
     yield from (member for member in names if isinstance(member, str))
@@ -134,13 +118,13 @@ def _members_in(event: Event) -> Iterator[str]:
 def fact_in(event: Event) -> Fact | None:
     """The shared fact that a client reports, right after the coordinator logged it."""
     match event:
-        case JoinSucceeded(generation=n, after_sync=False, member=m):
+        case ev.JoinSucceeded(generation=n, after_sync=False, member=m):
             return Fact("joined", n, m)
-        case JoinSucceeded(generation=n, member=m) | SyncSucceeded(generation=n, member=m):
+        case ev.JoinSucceeded(generation=n, member=m) | ev.SyncSucceeded(generation=n, member=m):
             return Fact("synced", n, m)
-        case JoinRequested(why="member-id-required", member=m) if m is not None:
+        case ev.JoinRequested(why="member-id-required", member=m) if m is not None:
             return Fact("issued", 0, m)
-        case MemberTransitioned(epoch=n, after="RECONCILING", member=m) if n:
+        case ev.MemberTransitioned(epoch=n, after="RECONCILING", member=m) if n:
             return Fact("epoch", n, m)
     return None
 
@@ -184,8 +168,8 @@ class Differences:
             return min([*self._of_members, *self._of_returned])
         if self._of_returned:
             least = min(self._of_returned)
-            return least if abs(_off_zone(least, zone_known=zone_known)) <= NEXT_HEARTBEAT_MS else None
-        spread = HEARTBEAT_MS + step
+            return least if abs(_off_zone(least, zone_known=zone_known)) <= windows.NEXT_HEARTBEAT_MS else None
+        spread = windows.HEARTBEAT_MS + step
         agreed = [found for life, numbers in self._by_number.items() if (found := _agreed(life, numbers, spread))]
         if agreed:
             return max(agreed, key=lambda found: (found[0], -abs(found[1])))[1]
@@ -197,7 +181,7 @@ class Differences:
             return None
         nearest = min(self._by_number.values(), key=lambda numbers: min(map(abs, numbers.values())))
         least, most = min(nearest.values()), max(nearest.values())
-        allowed = LARGEST_SKEW_MS if zone_known else spread
+        allowed = windows.LARGEST_SKEW_MS if zone_known else spread
         return least if most - least <= spread and abs(_off_zone(least, zone_known=zone_known)) <= allowed else None
 
 
@@ -213,6 +197,6 @@ def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[i
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]
         times = [at for fact, at in life.seen.items() if fact.number in agreeing]
-        if max(times) - min(times) > PROCESS_START_MS:
+        if max(times) - min(times) > windows.PROCESS_START_MS:
             found.append((len(agreeing), least))
     return max(found, key=lambda each: (each[0], -abs(each[1])), default=None)

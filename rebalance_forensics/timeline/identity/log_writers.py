@@ -13,10 +13,8 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, Role
-from rebalance_forensics.events.process import BrokerStarted, BrokerStopped, ProcessStopping
-from rebalance_forensics.events.rebalances import JoinSucceeded, SyncSucceeded
-from rebalance_forensics.events.streams import StreamsStateChanged, ThreadAdded, ThreadFailed
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
 from rebalance_forensics.timeline.identity.names import erlang_process
@@ -199,9 +197,9 @@ def instance_of(event: Event) -> str | None:
     if event.speaker.role == "broker":
         return None
     match event:
-        case StreamsStateChanged(client=str(client)):
+        case ev.StreamsStateChanged(client=str(client)):
             return client
-        case ThreadAdded() | ThreadFailed() | ProcessStopping():
+        case ev.ThreadAdded() | ev.ThreadFailed() | ev.ProcessStopping():
             found = _STREAM_CLIENT.search(event.text)
             return found[1] if found else streams_client_of(event)
     return streams_client_of(event)
@@ -293,7 +291,7 @@ class _MemberId:
         if event.at is not None:
             self.first = event.at if self.first is None else min(self.first, event.at)
             self.last = event.at if self.last is None else max(self.last, event.at)
-        if isinstance(event, JoinSucceeded | SyncSucceeded):
+        if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded):
             self.joins.setdefault(event.generation, event.at)
 
     def overlaps(self, other: _MemberId) -> bool:
@@ -339,8 +337,8 @@ def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _names_no_broker(event: Event) -> bool:
-    named = isinstance(event, BrokerStopped | BrokerStarted) and (event.broker is not None or event.brokers)
-    return isinstance(event, BrokerStopped | BrokerStarted) and not named and event.speaker.broker is None
+    named = isinstance(event, ev.BrokerStopped | ev.BrokerStarted) and (event.broker is not None or event.brokers)
+    return isinstance(event, ev.BrokerStopped | ev.BrokerStarted) and not named and event.speaker.broker is None
 
 
 def _shown(events: Sequence[Event], others: Sequence[Event]) -> dict[Place, Role]:

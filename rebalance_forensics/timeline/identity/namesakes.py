@@ -10,28 +10,8 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import (
-    MemberFailed,
-    MemberIdIssued,
-    MemberJoined,
-    MemberLeft,
-    MemberLoaded,
-    PendingMemberRemoved,
-)
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentReceived,
-    GenerationReset,
-    GenerationStabilized,
-    GroupEmptied,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinStarted,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
@@ -40,11 +20,11 @@ from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 _LEAVING = ("member-left", "heartbeat-expired", "sync-expired")
 _JOINING = ("member-added", "member-rejoined", "leader-rejoined")
 _MEMBERSHIP_EVENTS = (
-    MemberIdIssued, MemberLoaded, MemberJoined, MemberLeft, MemberFailed, PendingMemberRemoved, RebalanceStarted,
-    AssignmentReceived, AssignmentComputed, GenerationStabilized, GroupEmptied,
+    ev.MemberIdIssued, ev.MemberLoaded, ev.MemberJoined, ev.MemberLeft, ev.MemberFailed, ev.PendingMemberRemoved,
+    ev.RebalanceStarted, ev.AssignmentReceived, ev.AssignmentComputed, ev.GenerationStabilized, ev.GroupEmptied,
 )  # fmt: skip
 # Lines that show a member before the coordinator names it: its slot is not that of one that left since.
-_CLIENT_EVENTS = (JoinSucceeded, SyncSucceeded)
+_CLIENT_EVENTS = (ev.JoinSucceeded, ev.SyncSucceeded)
 
 
 class _Namesakes:
@@ -114,7 +94,7 @@ class _NamesakeTable:
         """The members that have a slot."""
         return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
 
-    def stabilized(self, event: GenerationStabilized) -> None:
+    def stabilized(self, event: ev.GenerationStabilized) -> None:
         """Mark namesakes as members of one generation, where all members with a slot are in it."""
         # Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
         if event.member_count == self.present:
@@ -136,7 +116,9 @@ def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> 
     Where one log alone has a client id, whatever no line counts is taken for its own.
     """
     table = _NamesakeTable()
-    for event in lines.of_type(*_MEMBERSHIP_EVENTS, *(_CLIENT_EVENTS if lines.has_type(GenerationStabilized) else ())):
+    for event in lines.of_type(
+        *_MEMBERSHIP_EVENTS, *(_CLIENT_EVENTS if lines.has_type(ev.GenerationStabilized) else ())
+    ):
         _apply(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
@@ -144,17 +126,17 @@ def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> 
 
 
 def _apply(table: _NamesakeTable, event: Event) -> None:
-    if isinstance(event, GenerationStabilized):
+    if isinstance(event, ev.GenerationStabilized):
         table.stabilized(event)
         return
-    if isinstance(event, GroupEmptied):
+    if isinstance(event, ev.GroupEmptied):
         for member in table.members():
             table.move(member, came=False)
-    elif isinstance(event, RebalanceStarted):
+    elif isinstance(event, ev.RebalanceStarted):
         table.opened_at = event.at
     for came, member in member_moves(event):
         table.move(member, came=came, at=event.at)
-    if isinstance(event, AssignmentComputed):
+    if isinstance(event, ev.AssignmentComputed):
         assigned = {member for member, _ in event.assignment}
         for member in table.members():
             if member not in assigned:
@@ -167,28 +149,28 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
 def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
     """The member ids in a line: True with those that came or were in, False with those that left."""
     match event:
-        case RebalanceStarted(members=ids, trigger=trigger):
+        case ev.RebalanceStarted(members=ids, trigger=trigger):
             return [(trigger in _JOINING, m) for m in ids] if trigger in _LEAVING or trigger in _JOINING else ()
-        case AssignmentReceived(leader=m):
+        case ev.AssignmentReceived(leader=m):
             return ((True, m),) if m is not None else ()
         case (
-            MemberIdIssued(member=m)
-            | MemberLoaded(member=m)
-            | MemberJoined(member=m)
-            | JoinSucceeded(member=m)
-            | SyncSucceeded(member=m)
+            ev.MemberIdIssued(member=m)
+            | ev.MemberLoaded(member=m)
+            | ev.MemberJoined(member=m)
+            | ev.JoinSucceeded(member=m)
+            | ev.SyncSucceeded(member=m)
         ):
             return ((True, m),) if m is not None else ()
-        case MemberFailed(members=ids):
+        case ev.MemberFailed(members=ids):
             return [(False, m) for m in ids]
-        case MemberLeft(member=m) | PendingMemberRemoved(member=m):
+        case ev.MemberLeft(member=m) | ev.PendingMemberRemoved(member=m):
             return ((False, m),) if m is not None else ()
     return ()
 
 
 # A member that is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removes it.
-_REMOVED = (MemberLeft, MemberFailed, RebalanceStarted)
-_ANSWERS = (HeartbeatFailed, JoinStarted, JoinFailed, GenerationReset)
+_REMOVED = (ev.MemberLeft, ev.MemberFailed, ev.RebalanceStarted)
+_ANSWERS = (ev.HeartbeatFailed, ev.JoinStarted, ev.JoinFailed, ev.GenerationReset)
 
 Notice = tuple[int, bool]
 """When a participant heard from the coordinator, and whether that was of a rebalance."""
@@ -224,7 +206,7 @@ def _notices(participants: ParticipantDrafts, lines: EventIndex) -> dict[Partici
     found: dict[ParticipantDraft, list[Notice]] = defaultdict(list)
     for event in lines.of_type(*_ANSWERS):
         if event.at is not None and (participant := participants.of_speaker(event)) is not None:
-            rebalancing = isinstance(event, HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
+            rebalancing = isinstance(event, ev.HeartbeatFailed) and event.error == "REBALANCE_IN_PROGRESS"
             found[participant].append((event.at, rebalancing))
     # In the order of their log: a client often joins in the millisecond in which it is told of the rebalance.
     return {participant: sorted(notices, key=_when) for participant, notices in found.items()}

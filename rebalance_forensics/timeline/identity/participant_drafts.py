@@ -9,20 +9,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStopped
-from rebalance_forensics.events.membership import (
-    MemberDescribed,
-    MemberFailed,
-    MemberIdIssued,
-    MemberJoined,
-    MemberLeft,
-    MemberLoaded,
-    StaticMemberFenced,
-    StaticMemberReplaced,
-)
-from rebalance_forensics.events.process import OF_THE_HOST
-from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
@@ -133,9 +121,9 @@ class ParticipantDrafts:
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
         named = speaker.client_id or speaker.thread or speaker.place or instance
-        if self.kind == "connect" and isinstance(event, WorkerStopped):
+        if self.kind == "connect" and isinstance(event, ev.WorkerStopped):
             named = named or speaker.host  # the stop may be the only line of a worker
-        if speaker.role == "broker" or isinstance(event, OF_THE_HOST) or (event.group is None and not named):
+        if speaker.role == "broker" or isinstance(event, ev.OF_THE_HOST) or (event.group is None and not named):
             return
         if event.group is None and self.kind == "consumer":
             return
@@ -299,13 +287,13 @@ class ParticipantDrafts:
 
     def link_ids(self, event: Event) -> None:
         """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""
-        if isinstance(event, MemberDescribed):
+        if isinstance(event, ev.MemberDescribed):
             self._link_described(event)
         instance: str | None = getattr(event, "instance_id", None)
-        if instance and event.speaker.role == "broker" and not isinstance(event, StaticMemberFenced):
+        if instance and event.speaker.role == "broker" and not isinstance(event, ev.StaticMemberFenced):
             self._link_instance(instance, event)
         match event:
-            case MemberLeft(member=str(member)) | MemberLoaded(member=member) if member:
+            case ev.MemberLeft(member=str(member)) | ev.MemberLoaded(member=member) if member:
                 participant = self.of_member(member)
                 if event.client_host:
                     participant.endpoints.add(event.client_host.lstrip("/"))
@@ -316,12 +304,12 @@ class ParticipantDrafts:
 
     def _link_instance(self, instance: str, event: Event) -> None:
         member: str | None = getattr(event, "member", None)
-        if isinstance(event, RebalanceStarted | MemberFailed) and len(event.members) == 1:
+        if isinstance(event, ev.RebalanceStarted | ev.MemberFailed) and len(event.members) == 1:
             member = event.members[0]
         if member:
             self._add_instance_id(instance, member)
 
-    def _link_described(self, event: MemberDescribed) -> None:
+    def _link_described(self, event: ev.MemberDescribed) -> None:
         """Link a KIP-1071 member id, a bare uuid, with the client id and process that the coordinator prints."""
         if event.member is None or event.client_id is None:
             return
@@ -342,9 +330,11 @@ class ParticipantDrafts:
     def add_named(self, event: Event) -> None:
         """Add the other participants that a line names by a member id or a group.instance.id."""
         instance: str | None = getattr(event, "instance_id", None)
-        if instance and isinstance(event, MemberIdIssued | MemberJoined | MemberLeft | StaticMemberReplaced):
+        if instance and isinstance(
+            event, ev.MemberIdIssued | ev.MemberJoined | ev.MemberLeft | ev.StaticMemberReplaced
+        ):
             participant = self.of_instance(instance)
-            if isinstance(event, StaticMemberReplaced):
+            if isinstance(event, ev.StaticMemberReplaced):
                 participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):
             if member and not member.startswith("?"):  # that is a placeholder (`placeholder_id`)

@@ -8,19 +8,8 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.events.process import OF_THE_HOST
-from rebalance_forensics.events.rebalances import (
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 
 ParticipantKind = Literal["client", "instance", "worker"]
@@ -29,8 +18,8 @@ BY_PROCESS = ("streams", "connect", "schema-registry")
 """Groups in which a process is one participant, however many clients it has."""
 # Lines in which a client prints its own member id.
 _WITH_ITS_OWN_ID = (
-    JoinSucceeded, JoinReported, SyncSucceeded, LeaveSent, MemberTransitioned, JoinFailed, SyncFailed, HeartbeatFailed,
-    GroupHeartbeatFailed, PollTimeoutExpired,
+    ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.LeaveSent, ev.MemberTransitioned, ev.JoinFailed,
+    ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.PollTimeoutExpired,
 )  # fmt: skip
 _MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 P = TypeVar("P")
@@ -128,7 +117,7 @@ def speaking(
 ) -> P | None:
     """The participant whose log a line is in: by client id and place, or the only one at the place."""
     speaker = event.speaker
-    if speaker.role == "broker" or isinstance(event, OF_THE_HOST):
+    if speaker.role == "broker" or isinstance(event, ev.OF_THE_HOST):
         return None
     place = place_name(event)
     client = speaker.client_id
@@ -154,7 +143,7 @@ def own_member_id(event: Event) -> str | None:
     """The member id of the client that writes the line, where it prints it."""
     if isinstance(event, _WITH_ITS_OWN_ID):
         return event.member
-    return event.member if isinstance(event, JoinRequested) and event.why == "member-id-required" else None
+    return event.member if isinstance(event, ev.JoinRequested) and event.why == "member-id-required" else None
 
 
 def place_name(event: Event) -> str:

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalances import (
-    GenerationReset,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinRequested,
-    SyncFailed,
-)
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 # The exception's message says that the group has already rebalanced and reassigned the partitions.
@@ -27,23 +17,23 @@ def was_expelled(event: Event) -> bool:
     # which may be cut off in a paste.
     # brod logs no request, only with which error it rejoins: of heartbeats and commits (brod_group_coordinator.erl).
     error = getattr(event, "error", None)
-    if isinstance(event, JoinRequested):
+    if isinstance(event, ev.JoinRequested):
         return error in NOT_KNOWN and event.speaker.role == "other"
-    stale = isinstance(event, HeartbeatFailed) and event.detail == "stale" and error is None
+    stale = isinstance(event, ev.HeartbeatFailed) and event.detail == "stale" and error is None
     return (error in EXPELLED or stale) and not lacks_member_id(event)
 
 
 def was_a_member(event: Event) -> bool:
     """True for a line that only a former member can log, even where the log begins after it joined."""
     match event:
-        case HeartbeatFailed() | SyncFailed() | GroupHeartbeatFailed() | OwnershipGivenUp():
+        case ev.HeartbeatFailed() | ev.SyncFailed() | ev.GroupHeartbeatFailed() | ev.OwnershipGivenUp():
             return True
-        case JoinFailed(error="UNKNOWN_MEMBER_ID", generation=None):
+        case ev.JoinFailed(error="UNKNOWN_MEMBER_ID", generation=None):
             # Only a JoinGroup that carries a member id is answered so (GroupCoordinator.doJoinGroup).
             return True
-        case JoinFailed(generation=n):
+        case ev.JoinFailed(generation=n):
             return n is not None and n > 0
-        case GenerationReset(api=api):
+        case ev.GenerationReset(api=api):
             return api is not None and "JOIN" not in api.upper()
     return session_is_over(event) or was_refused(event)
 
@@ -52,29 +42,29 @@ def session_is_over(event: Event) -> bool:
     """True where the client gave up its membership because nothing came from its coordinator for a whole session."""
     # librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look for the
     # coordinator again and keep their member id: its answer says whether they are still members.
-    return isinstance(event, CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
+    return isinstance(event, ev.CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
 
 
 def was_refused(event: Event) -> bool:
     """True where a commit failed, or partitions were lost, because the coordinator does not know the member."""
     # The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused
     # although its member is in the group: this is evidence only where nothing else shows the members.
-    if isinstance(event, JoinRequested):
+    if isinstance(event, ev.JoinRequested):
         return was_expelled(event)
-    if isinstance(event, OffsetCommitFailed):
+    if isinstance(event, ev.OffsetCommitFailed):
         return event.error in _REFUSED_COMMIT
-    return is_late_commit(event) or (isinstance(event, OwnershipGivenUp) and event.error in NOT_KNOWN)
+    return is_late_commit(event) or (isinstance(event, ev.OwnershipGivenUp) and event.error in NOT_KNOWN)
 
 
 def is_late_commit(event: Event) -> bool:
     """True for an application's CommitFailedException: the group had rebalanced without it."""
-    return isinstance(event, ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
+    return isinstance(event, ev.ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
 
 
 def is_rebalance_notice(event: Event) -> bool:
     """True for REBALANCE_IN_PROGRESS in answer to a heartbeat: only a member gets it."""
     match event:
-        case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
+        case ev.JoinRequested(why="already-rebalancing") | ev.HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
             return True
     return False
 
@@ -83,4 +73,8 @@ def lacks_member_id(event: Event) -> bool:
     """True for a refused request without a member id, which ends no membership."""
     # The client has no id yet, or reset it meanwhile: the heartbeat thread may send a request with
     # Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
-    return isinstance(event, JoinFailed | SyncFailed | HeartbeatFailed) and event.generation == -1 and not event.member
+    return (
+        isinstance(event, ev.JoinFailed | ev.SyncFailed | ev.HeartbeatFailed)
+        and event.generation == -1
+        and not event.member
+    )

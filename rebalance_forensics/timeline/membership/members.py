@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import MemberJoined
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 
@@ -23,9 +22,9 @@ class Members(dict[str, Participant]):
 
     def apply(self, event: Event) -> None:
         """Note a member that is joining, or that is confirmed."""
-        if not isinstance(event, MemberTransitioned | MemberJoined) or event.member is None:
+        if not isinstance(event, ev.MemberTransitioned | ev.MemberJoined) or event.member is None:
             return
-        if isinstance(event, MemberTransitioned) and event.after == "JOINING":
+        if isinstance(event, ev.MemberTransitioned) and event.after == "JOINING":
             self.joining.add(event.member)
         else:
             self.joining.discard(event.member)

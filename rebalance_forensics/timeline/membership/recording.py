@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberJoined
-from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsRevoked
-from rebalance_forensics.events.rebalances import GenerationReset, GenerationStabilized
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import (
     Arrival,
@@ -86,7 +84,7 @@ class MembershipRecorder:
         """Record the members that only a count shows, or that a new coordinator loaded."""
         if self.newcomers.waiting:
             self.name_newcomers(event.at)
-        if isinstance(event, GenerationStabilized):
+        if isinstance(event, ev.GenerationStabilized):
             for departure in self._headcount.unlogged_returns(event, self.latest(Departure), self.latest(Arrival)):
                 self._return_unlogged(departure, event, "counted-again")
         self._headcount.apply(event)
@@ -143,7 +141,7 @@ class MembershipRecorder:
 
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
         """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
-        gives_back = isinstance(event, PartitionsRevoked) and event.partitions
+        gives_back = isinstance(event, ev.PartitionsRevoked) and event.partitions
         if not gives_back and not is_rebalance_notice(event):
             return
         client = event.speaker.client_id
@@ -200,7 +198,7 @@ class MembershipRecorder:
         arrival = self._unconfirmed.get(member)
         if arrival is None:
             return
-        if isinstance(event, MemberJoined) and member in self.live.joining and event.at is not None:
+        if isinstance(event, ev.MemberJoined) and member in self.live.joining and event.at is not None:
             amend(arrival, at=event.at)
         amend(arrival, events=(*arrival.events, event), silent=None)
 
@@ -245,7 +243,7 @@ class MembershipRecorder:
 
     def shows_former_membership(self, participant: Participant, event: Event) -> bool:
         """True where nothing but the loss itself shows that the client was a member (see `was_refused`)."""
-        if isinstance(event, OwnershipGivenUp):
+        if isinstance(event, ev.OwnershipGivenUp):
             return participant not in self._seen
         return was_refused(event) and not self._seen
 
@@ -275,14 +273,14 @@ class MembershipRecorder:
             self._refused[client] = named, event
             return named
         former, answer = self._refused.get(client, (None, event))
-        same_answer = isinstance(event, GenerationReset) and time_of(event) - time_of(answer) <= ROUND_TRIP_MS
+        same_answer = isinstance(event, ev.GenerationReset) and time_of(event) - time_of(answer) <= ROUND_TRIP_MS
         if same_answer and (former == "" or (former in self._departures and former not in self.live)):
             return former
         return self.member_of(participant, event.speaker.client_id)
 
     def record_stale_eviction(self, event: Event) -> None:
         """Record an eviction by a former coordinator as a departure without effect: the members went on elsewhere."""
-        for member in event.members if isinstance(event, MemberFailed) else ():
+        for member in event.members if isinstance(event, ev.MemberFailed) else ():
             participant = self.participants.of_member(member)
             is_out = member in self._departures and member not in self.live
             if participant is not None and event.at is not None and not is_out:
@@ -346,7 +344,7 @@ class MembershipRecorder:
             amend(departure, why=why)
         if event.speaker.role == "broker" and sent.speaker.role != "broker" and event.at is not None:
             # On its connection a LeaveGroup waits behind a JoinGroup, whose answer waits for the rebalance.
-            waited = isinstance(sent, LeaveSent) and event.at - departure.at > HEARTBEAT_MS and not logged_by_broker
+            waited = isinstance(sent, ev.LeaveSent) and event.at - departure.at > HEARTBEAT_MS and not logged_by_broker
             amend(departure, at=event.at if waited else min(departure.at, event.at))
         amend(departure, reason=departure.reason or reason_in(event))
 

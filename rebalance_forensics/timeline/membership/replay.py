@@ -10,45 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice, takewhile
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerStopped
-from rebalance_forensics.events.epochs import (
-    GroupConverted,
-    GroupHeartbeatFailed,
-    MemberReconciled,
-    MemberTransitioned,
-    TargetAssignmentComputed,
-)
-from rebalance_forensics.events.membership import (
-    InstanceFenced,
-    LeaveSent,
-    MemberFailed,
-    MemberIdIssued,
-    MemberJoined,
-    MemberLeft,
-    PendingMemberRemoved,
-    PollTimeoutExpired,
-    StaticMemberReplaced,
-    Unsubscribed,
-)
-from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.process import ClientStarted
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentReceived,
-    GenerationReset,
-    GenerationStabilized,
-    GroupEmptied,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline.clients import is_error_before_reset
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn, amend
@@ -75,7 +38,7 @@ _RECENT = 10
 def _joins_first_generation(participant: Participant, event: Event) -> bool:
     """True if the member takes part in forming the group: nobody can have been in before generation 1."""
     # A static member that restarts is answered with the generation that its group already has (KIP-345).
-    if not isinstance(event, JoinSucceeded | SyncSucceeded) or participant.instance_ids:
+    if not isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) or participant.instance_ids:
         return False
     return event.generation == FIRST_GENERATION
 
@@ -127,28 +90,28 @@ class MembershipReplay(MembershipRecorder):
         if start is not None:
             self._started_anew(start, event)
         self.count(event)
-        self._converted |= isinstance(event, GroupConverted)
-        if isinstance(event, GenerationStabilized | AssignmentReceived):
+        self._converted |= isinstance(event, ev.GroupConverted)
+        if isinstance(event, ev.GenerationStabilized | ev.AssignmentReceived):
             self._led(event)
             return
         match event:
-            case MemberIdIssued() | MemberJoined():
+            case ev.MemberIdIssued() | ev.MemberJoined():
                 self._coordinator_took_in(event, event.member)
-            case RebalanceStarted():
+            case ev.RebalanceStarted():
                 self._rebalance_named(event)
-            case MemberLeft():
+            case ev.MemberLeft():
                 self._left(event)
-            case MemberFailed():
+            case ev.MemberFailed():
                 self._failed(event)
-            case PendingMemberRemoved():
+            case ev.PendingMemberRemoved():
                 self.withdraw(event.member)
-            case StaticMemberReplaced():
+            case ev.StaticMemberReplaced():
                 self._replaced(event)
-            case GroupEmptied():
+            case ev.GroupEmptied():
                 self._emptied(event)
-            case AssignmentComputed() | TargetAssignmentComputed():
+            case ev.AssignmentComputed() | ev.TargetAssignmentComputed():
                 self._assigned(event)
-            case MemberReconciled() if event.member not in self._departures:
+            case ev.MemberReconciled() if event.member not in self._departures:
                 # A member that reconciles (KIP-848) may have joined before the logs begin.
                 self.ensure_member(event.member, event)
             case _:
@@ -157,24 +120,24 @@ class MembershipReplay(MembershipRecorder):
 
     def _led(self, event: Event) -> None:
         """Record a leader as member: its join may precede the logs."""
-        leader = event.leader if isinstance(event, AssignmentReceived) else None
+        leader = event.leader if isinstance(event, ev.AssignmentReceived) else None
         if leader is not None and leader not in self._departures:
             self.ensure_member(leader, event)
 
-    def _coordinator_took_in(self, event: MemberIdIssued | MemberJoined, member: str | None) -> None:
+    def _coordinator_took_in(self, event: ev.MemberIdIssued | ev.MemberJoined, member: str | None) -> None:
         if member is None:
             participant = self.participants.of_instance(event.instance_id)
             if participant is None:
                 self.newcomers.waiting.append(event)
                 return
             member = placeholder_id(participant, None)
-        if isinstance(event, MemberJoined) and event.protocol == "classic" and self._converted:
+        if isinstance(event, ev.MemberJoined) and event.protocol == "classic" and self._converted:
             # The members of a classic group rejoin after its conversion (KIP-848), with the line of newcomers.
             self.ensure_member(member, event)
             return
         self.arrive(member, event, empty=event.state in ("Empty", "Dead"))
 
-    def _rebalance_named(self, event: RebalanceStarted) -> None:
+    def _rebalance_named(self, event: ev.RebalanceStarted) -> None:
         for member in event.members:
             match event.trigger:
                 case "member-added":
@@ -188,11 +151,11 @@ class MembershipReplay(MembershipRecorder):
                 case "member-rejoined" | "leader-rejoined" | "static-member-changed":
                     self.ensure_member(member, event)
 
-    def _failed(self, event: MemberFailed) -> None:
+    def _failed(self, event: ev.MemberFailed) -> None:
         for member in event.members:
             self.depart(member, event, event.why if event.why != "unknown" else "session-expired")
 
-    def _left(self, event: MemberLeft) -> None:
+    def _left(self, event: ev.MemberLeft) -> None:
         member = event.member
         if member is None:
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
@@ -201,10 +164,10 @@ class MembershipReplay(MembershipRecorder):
         why = departure_why(event.reason, event.why)
         participant = self.participants.of_member(member)
         hints = self._lines_before(participant, event, HEARTBEAT_MS) if participant is not None else []
-        unsubscribed = why == "left" and any(isinstance(h, Unsubscribed) for h in hints)
+        unsubscribed = why == "left" and any(isinstance(h, ev.Unsubscribed) for h in hints)
         self.depart(member, event, "unsubscribed" if unsubscribed else why)
 
-    def _replaced(self, event: StaticMemberReplaced) -> None:
+    def _replaced(self, event: ev.StaticMemberReplaced) -> None:
         participant = self.participants.of_instance(event.instance_id)
         if participant is None:
             return
@@ -223,14 +186,14 @@ class MembershipReplay(MembershipRecorder):
         returned = StaticReturn(participant, member, event.at or 0, (event,), replaces=former)
         self.transitions[returned] = None
 
-    def _emptied(self, event: GroupEmptied) -> None:
+    def _emptied(self, event: ev.GroupEmptied) -> None:
         for member in list(self.live):
             self.depart(member, event, "left", silent="group-emptied")
         self._empty = True
 
-    def _assigned(self, event: AssignmentComputed | TargetAssignmentComputed) -> None:
+    def _assigned(self, event: ev.AssignmentComputed | ev.TargetAssignmentComputed) -> None:
         """Compare the members with the leader's assignment, which names all of them: record who is missing or new."""
-        if isinstance(event, TargetAssignmentComputed):
+        if isinstance(event, ev.TargetAssignmentComputed):
             if event.members:
                 self._targeted(event, event.members)
             return
@@ -255,7 +218,7 @@ class MembershipReplay(MembershipRecorder):
             self._unconfirmed.pop(member, None)
         self._mapped = True
 
-    def _targeted(self, event: TargetAssignmentComputed, members: Sequence[str]) -> None:
+    def _targeted(self, event: ev.TargetAssignmentComputed, members: Sequence[str]) -> None:
         """Record as vanished the members that a target assignment lacks: it has every member (KIP-848)."""
         for member in sorted(self.live.keys() - set(members)):
             if not is_placeholder(member) and member not in self.live.joining:
@@ -264,7 +227,7 @@ class MembershipReplay(MembershipRecorder):
             if member not in self._departures:
                 self.ensure_member(member, event)
 
-    def _came_unannounced(self, member: str, event: AssignmentComputed) -> bool:
+    def _came_unannounced(self, member: str, event: ev.AssignmentComputed) -> bool:
         """True for a newcomer that only the leader's assignment shows: before 2.6.1 its own log has no member id."""
         participant = self.participants.of_member(member)
         if participant is None or any(m in self.live for m in self.placeholders(participant, member)):
@@ -280,51 +243,51 @@ class MembershipReplay(MembershipRecorder):
         self.infer_existing_member(participant, event)
         self._stopped_unseen(participant, event)
         match event:
-            case JoinStarted():
+            case ev.JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
-            case JoinRequested(why="member-id-required" | "unknown") | JoinFailed(error="MEMBER_ID_REQUIRED"):
+            case ev.JoinRequested(why="member-id-required" | "unknown") | ev.JoinFailed(error="MEMBER_ID_REQUIRED"):
                 self._given_an_id(participant, event)
-            case JoinSucceeded() | SyncSucceeded() | JoinReported() | PartitionsRevoked(member=str()):
+            case ev.JoinSucceeded() | ev.SyncSucceeded() | ev.JoinReported() | ev.PartitionsRevoked(member=str()):
                 self._in_generation(participant, event, event.member)
-            case LeaveSent():
+            case ev.LeaveSent():
                 self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
-            case PollTimeoutExpired() if (event.member or self.member_of(participant)) not in self.live.joining:
+            case ev.PollTimeoutExpired() if (event.member or self.member_of(participant)) not in self.live.joining:
                 self._was_not_polled(participant, event)
-            case Unsubscribed():
+            case ev.Unsubscribed():
                 self._recent[participant].append(event)
                 self._explain_leave(participant, event)
-            case MemberTransitioned():
+            case ev.MemberTransitioned():
                 self._in_next_state(participant, event)
             case (
-                HeartbeatFailed()
-                | JoinFailed()
-                | SyncFailed()
-                | GenerationReset()
-                | GroupHeartbeatFailed()
-                | JoinRequested(error="UNKNOWN_MEMBER_ID")
+                ev.HeartbeatFailed()
+                | ev.JoinFailed()
+                | ev.SyncFailed()
+                | ev.GenerationReset()
+                | ev.GroupHeartbeatFailed()
+                | ev.JoinRequested(error="UNKNOWN_MEMBER_ID")
             ):
                 self.note_refusal(participant, event)
                 if was_expelled(event):
                     self.expel(participant, event)
-            case InstanceFenced():
+            case ev.InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or self.shows_former_membership(participant, event):
                 self.expel(participant, event)
 
     def _stopped_unseen(self, participant: Participant, event: Event) -> None:
         """Record the departure of a worker whose stop is its only line: the log may begin just before it."""
-        if isinstance(event, WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
+        if isinstance(event, ev.WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
             self.depart_unlogged(participant, None, event, "closed")
 
-    def _given_an_id(self, participant: Participant, event: JoinRequested | JoinFailed) -> None:
+    def _given_an_id(self, participant: Participant, event: ev.JoinRequested | ev.JoinFailed) -> None:
         """Record the arrival of a client that rejoins with the member id it was issued (KIP-394)."""
-        if isinstance(event, JoinFailed):
+        if isinstance(event, ev.JoinFailed):
             if event.member:
                 self.arrive(event.member, event, asked=self._asked(participant, event.speaker.client_id))
         elif event.member or self.newcomers.identify(event):
             self.arrive(event.member or placeholder_id(participant, event.speaker.client_id), event)
 
-    def _was_not_polled(self, participant: Participant, event: PollTimeoutExpired) -> None:
+    def _was_not_polled(self, participant: Participant, event: ev.PollTimeoutExpired) -> None:
         """Record a poll timeout; of two consumers with one client id only the LeaveGroup after it names the member."""
         self._recent[participant].append(event)
         if event.member or len(self.members_of(participant, event.speaker.client_id)) < 2:
@@ -334,29 +297,31 @@ class MembershipReplay(MembershipRecorder):
         """True for a LeaveGroup with which a client only drops its member id after an error."""
         if is_error_before_reset(event):
             self._recent[participant].append(event)
-        if not isinstance(event, LeaveSent):
+        if not isinstance(event, ev.LeaveSent):
             return False
         return any(map(is_error_before_reset, self._lines_before(participant, event, HEARTBEAT_MS)))
 
-    def _in_next_state(self, participant: Participant, event: MemberTransitioned) -> None:
+    def _in_next_state(self, participant: Participant, event: ev.MemberTransitioned) -> None:
         if not (participant.instance_ids and self._static_transitioned(participant, event)):
             self._transitioned(participant, event)
         self._epoch = max(self._epoch, event.epoch or 0)
 
-    def _why_sent(self, participant: Participant, event: LeaveSent) -> DepartureWhy:
+    def _why_sent(self, participant: Participant, event: ev.LeaveSent) -> DepartureWhy:
         """The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it."""
         why = departure_why(event.reason, event.why)
         if why != "left":
             return why
         hints = self._lines_before(participant, event, HEARTBEAT_MS)
-        if any(isinstance(h, PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (event.speaker.thread or ""):
+        if any(isinstance(h, ev.PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (
+            event.speaker.thread or ""
+        ):
             return "poll-timeout"
-        return "unsubscribed" if any(isinstance(h, Unsubscribed) for h in hints) else "left"
+        return "unsubscribed" if any(isinstance(h, ev.Unsubscribed) for h in hints) else "left"
 
     def _lines_before(self, participant: Participant, event: Event, reach_ms: int) -> list[Event]:
         return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._recent[participant]))]
 
-    def _explain_leave(self, participant: Participant, event: Unsubscribed) -> None:
+    def _explain_leave(self, participant: Participant, event: ev.Unsubscribed) -> None:
         """Reclassify a leave as an unsubscribe: the consumer logs its LeaveGroup first, then that it unsubscribed."""
         absence = self._between_ids.get(participant)
         if absence is not None and (event.at or 0) - (absence[1].at or 0) < HEARTBEAT_MS:
@@ -365,7 +330,7 @@ class MembershipReplay(MembershipRecorder):
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or (event.at or 0) - last.at >= HEARTBEAT_MS:
             return
-        if last.why in ("left", "unsubscribed") or any(isinstance(e, MemberTransitioned) for e in last.events):
+        if last.why in ("left", "unsubscribed") or any(isinstance(e, ev.MemberTransitioned) for e in last.events):
             self.add(last, event, "unsubscribed")
 
     def _in_generation(self, participant: Participant, event: Event, named: str | None) -> None:
@@ -375,7 +340,7 @@ class MembershipReplay(MembershipRecorder):
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
         if member in self.live or self.has_left(member) or predates_leave(left, asked, event):
             return
-        if isinstance(event, PartitionsRevoked) and member in self._departures:
+        if isinstance(event, ev.PartitionsRevoked) and member in self._departures:
             return  # a session that ends late, as of a process that was stopped
         known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
         renewed = known is not None and known != member and not is_placeholder(known)
@@ -390,7 +355,7 @@ class MembershipReplay(MembershipRecorder):
         """The last JoinGroup of a client in its own log."""
         return self._joining.get((participant, client_id)) if participant is not None else None
 
-    def _static_transitioned(self, participant: Participant, event: MemberTransitioned) -> bool:
+    def _static_transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> bool:
         """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other."""
         # On close it sends epoch -2 and stays a member under its former id until it is back; -1 leaves for good.
         former_id, _ = self._between_ids.get(participant, (None, event))
@@ -412,7 +377,7 @@ class MembershipReplay(MembershipRecorder):
                 self._came_back(participant, former_id, member, event)
         return False
 
-    def _came_back(self, participant: Participant, before: str, member: str, event: MemberTransitioned) -> None:
+    def _came_back(self, participant: Participant, before: str, member: str, event: ev.MemberTransitioned) -> None:
         """Record a static return if the epoch is unchanged: a removal and a new member each bump it."""
         del self._between_ids[participant]
         if before not in self.live or member in self.live:
@@ -425,16 +390,16 @@ class MembershipReplay(MembershipRecorder):
         self.live[member] = participant
         self._return_static(participant, member, before, event)
 
-    def _transitioned(self, participant: Participant, event: MemberTransitioned) -> None:
+    def _transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> None:
         member = event.member or self.member_of(participant) or placeholder_id(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self.arrive(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
             hints = self._lines_before(participant, event, PROCESS_START_MS)
             why: DepartureWhy = "closed"
-            if any(isinstance(h, PollTimeoutExpired) for h in hints):
+            if any(isinstance(h, ev.PollTimeoutExpired) for h in hints):
                 why = "poll-timeout"
-            elif any(isinstance(h, Unsubscribed) for h in hints):
+            elif any(isinstance(h, ev.Unsubscribed) for h in hints):
                 why = "unsubscribed"
             self._participant_departed(participant, event.member, event, why)
         elif event.after == "STALE":
@@ -446,7 +411,7 @@ class MembershipReplay(MembershipRecorder):
 
     def _started_anew(self, start: Start, event: Event) -> None:
         """Record as vanished the live members of a process that starts again."""
-        if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ClientStarted):
+        if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ev.ClientStarted):
             return  # a Java process may log its configuration after the first lines of its member
         absent = self._between_ids.get(start.participant, ("", event))[0]
         for member in self.live.of(start.participant):
@@ -486,5 +451,5 @@ def predates_leave(left: Departure | None, asked: Event | None, answer: Event) -
     """True for an answer to a JoinGroup that was sent before the client left: it does not bring the member back."""
     if left is None or asked is None:
         return False
-    client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, LeaveSent)]
+    client, sent = answer.speaker.client_id, [e for e in left.events if isinstance(e, ev.LeaveSent)]
     return any(time_of(asked) < time_of(e) <= time_of(answer) for e in sent if e.speaker.client_id == client)

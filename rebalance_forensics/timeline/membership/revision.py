@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberLeft, StaticMemberKept, Subscribed
-from rebalance_forensics.events.rebalances import AssignmentComputed, HeartbeatFailed, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance, Start, StaticReturn, Stop, amend
@@ -76,7 +75,7 @@ def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop],
     # A static member sends no LeaveGroup, so one with a reason came from an administrator (KIP-345). Kafka Streams
     # makes that request itself when it closes or removes a thread (KIP-812, KafkaStreams.close).
     for departure in departures:
-        reasons = {e.why for e in departure.events if isinstance(e, MemberLeft)}
+        reasons = {e.why for e in departure.events if isinstance(e, ev.MemberLeft)}
         participant = departure.participant
         removed = "removed-by-admin" in reasons or ("other" in reasons and participant.instance_ids)
         if not removed or departure.why not in ("left", "expelled", "removed-by-admin"):
@@ -88,7 +87,7 @@ def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop],
 
 def _is_process(start: Start) -> bool:
     """True for the start of a process: a subscription alone may be a running one that subscribes again."""
-    return any(not isinstance(e, Subscribed) for e in start.events)
+    return any(not isinstance(e, ev.Subscribed) for e in start.events)
 
 
 def _infer_unlogged_leaves(
@@ -112,8 +111,8 @@ def _answered(participants: Participants, events: EventIndex) -> dict[Participan
     """The answers that each member got from its coordinator: its session starts anew with each of them."""
     answers = (
         e
-        for e in events.of_type(HeartbeatFailed, JoinSucceeded, SyncSucceeded)
-        if not isinstance(e, HeartbeatFailed) or e.error == "REBALANCE_IN_PROGRESS"
+        for e in events.of_type(ev.HeartbeatFailed, ev.JoinSucceeded, ev.SyncSucceeded)
+        if not isinstance(e, ev.HeartbeatFailed) or e.error == "REBALANCE_IN_PROGRESS"
     )
     return TimeIndex(answers, time_of, ordered=True).by(participants.of_speaker)
 
@@ -122,7 +121,7 @@ def _formed_without(participants: Participants, departure: Departure) -> int | N
     """When the first generation without the member was created."""
     events: list[Event] = [e for e in departure.events if participants.of_speaker(e) is not departure.participant]
     events += departure.returned.events if departure.returned is not None else []
-    formed = [e.at for e in events if isinstance(e, JoinSucceeded | AssignmentComputed) and e.at is not None]
+    formed = [e.at for e in events if isinstance(e, ev.JoinSucceeded | ev.AssignmentComputed) and e.at is not None]
     return min((at for at in formed if at >= departure.at), default=None)
 
 
@@ -140,12 +139,12 @@ def _restarts_in_time(
 def _add_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> None:
     """Add to static returns the coordinator's line that no rebalance is needed."""
     # It names neither member nor group, and follows the line about the member in the same log.
-    kept = ungrouped.of_type(StaticMemberKept)
+    kept = ungrouped.of_type(ev.StaticMemberKept)
     for returned in returns if kept else ():
         amend(returned, events=tuple(_with_kept(returned.events, kept)))
 
 
-def _with_kept(events: Iterable[Event], kept: TimeIndex[StaticMemberKept]) -> Iterator[Event]:
+def _with_kept(events: Iterable[Event], kept: TimeIndex[ev.StaticMemberKept]) -> Iterator[Event]:
     for event in events:
         yield event
         near = kept.between(time_of(event), time_of(event) + TICK_MS)

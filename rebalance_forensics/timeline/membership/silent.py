@@ -15,24 +15,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import GroupLoaded, GroupUnloaded
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberIdIssued, MemberJoined, MemberLoaded
-from rebalance_forensics.events.partitions import (
-    OwnershipGivenUp,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import (
-    GenerationStabilized,
-    GroupEmptied,
-    JoinStarted,
-    JoinSucceeded,
-)
-from rebalance_forensics.events.streams import StreamsStateChanged, TasksAssigned, TasksLost, TasksRevoked
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -41,25 +26,18 @@ from rebalance_forensics.timeline.generations import Slot
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    PROCESS_START_MS,
-    ROUND_TRIP_MS,
-    SUCCESSION_MS,
-)
 
 LEAVE_GROUP_STATIC_EPOCH = -2
 """The epoch with which a static member leaves that may come back (ConsumerGroupHeartbeatRequest, -2): it keeps its
 partitions until its session expires."""
 _RELEASES = (
-    PartitionsRevoked, PartitionsLost, OwnershipGivenUp, TasksAssigned, TasksRevoked, TasksLost, LeaveSent,
-    ConsumerClosed, StreamsStateChanged,
+    ev.PartitionsRevoked, ev.PartitionsLost, ev.OwnershipGivenUp, ev.TasksAssigned, ev.TasksRevoked, ev.TasksLost,
+    ev.LeaveSent, ev.ConsumerClosed, ev.StreamsStateChanged,
 )  # fmt: skip
 _STATES_WITHOUT_PARTITIONS = ("JOINING", "PENDING_SHUTDOWN", "NOT_RUNNING")
 
 _Client = tuple[Participant, str | None]
-Newcomer = MemberIdIssued | MemberJoined
+Newcomer = ev.MemberIdIssued | ev.MemberJoined
 
 
 class InferredDeparture(Struct, frozen=True):
@@ -101,10 +79,10 @@ def departures_by_missed_rebalance(
     participants: Participants, events: EventIndex, slots: Iterable[Slot]
 ) -> list[InferredDeparture]:
     """The departures of members that sent no JoinGroup for a rebalance which all others joined."""
-    if not events.has_type(JoinSucceeded):
+    if not events.has_type(ev.JoinSucceeded):
         return []
     tries: dict[_Client, list[int]] = defaultdict(list)
-    for event in events.of_type(JoinStarted):
+    for event in events.of_type(ev.JoinStarted):
         participant = participants.of_speaker(event)
         if participant is not None and event.at is not None:
             tries[participant, event.speaker.client_id].append(event.at)
@@ -132,7 +110,7 @@ def _absent(
     before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
 ) -> Iterator[InferredDeparture]:
     """The clients that sent no JoinGroup; `waiting` had sent one for the generation before and got no answer."""
-    until = after.last_at + ROUND_TRIP_MS
+    until = after.last_at + windows.ROUND_TRIP_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
     since, proof = before.last_at, tuple(after.joined.values())[:2]
@@ -156,7 +134,7 @@ def _why_absent(after: _Round) -> DepartureWhy:
     if created is None or created.speaker.offsets_partition is None:
         return "vanished"
     open_ms = time_of(created) - (after.began if after.began is not None else time_of(created))
-    return "rebalance-timeout" if open_ms > AT_ONCE_MS else "left"
+    return "rebalance-timeout" if open_ms > windows.AT_ONCE_MS else "left"
 
 
 # Without brokers' logs nothing else shows that a member of a KIP-848 group fell silent: there is no join barrier, and a
@@ -172,14 +150,14 @@ def departures_by_takeover(
     """The departures of members whose partitions were assigned to others although they had not revoked them."""
     # No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
     # partitions, and the line is missing.
-    if not events.has_type(MemberTransitioned):
+    if not events.has_type(ev.MemberTransitioned):
         return []
-    given_up, anew = _times(participants, events, _RELEASES), _times(participants, events, (MemberTransitioned,))
+    given_up, anew = _times(participants, events, _RELEASES), _times(participants, events, (ev.MemberTransitioned,))
     _keep_while_leaving(participants, events, given_up)
     for start in starts:
         insort(anew[start.participant, None], start.at)
     holders: dict[str, tuple[_Client, int]] = {}
-    session = session_ms if session_ms is not None else AT_ONCE_MS
+    session = session_ms if session_ms is not None else windows.AT_ONCE_MS
     found = []
     for event in events:
         given = _given(event)
@@ -190,7 +168,7 @@ def departures_by_takeover(
         reassigned = {holders[p]: p for p in reversed(given) if p in holders and holders[p][0] != client}
         for (other, since), partition in reassigned.items():
             own, process = _owner_key(other), (other[0], None)
-            until = event.at + PROCESS_START_MS
+            until = event.at + windows.PROCESS_START_MS
             ends = coverage.ends(other[0])
             gave = ends is not None and ends < event.at < ends + session
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
@@ -206,22 +184,22 @@ def _keep_while_leaving(
 ) -> None:
     """Drop from `given_up` what static members log as they close: they keep their partitions for a session."""
     for event in events:
-        leaving = isinstance(event, MemberTransitioned) and event.after == "LEAVING"
+        leaving = isinstance(event, ev.MemberTransitioned) and event.after == "LEAVING"
         if not leaving or getattr(event, "epoch", None) != LEAVE_GROUP_STATIC_EPOCH:
             continue
         participant = participants.of_speaker(event)
         if participant is None or event.at is None:
             continue
-        begin, end = event.at - HEARTBEAT_MS, event.at + HEARTBEAT_MS
+        begin, end = event.at - windows.HEARTBEAT_MS, event.at + windows.HEARTBEAT_MS
         for key in [k for k in given_up if k[0] is participant]:
             given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 
 
 def _given(event: Event) -> tuple[str, ...]:
     """The partitions, or tasks of a streams group (KIP-1071), that a line assigns to its speaker."""
-    if isinstance(event, TasksAssigned):
+    if isinstance(event, ev.TasksAssigned):
         return event.active if event.epoch is not None else ()
-    return event.partitions if isinstance(event, PartitionsAssigned) else ()
+    return event.partitions if isinstance(event, ev.PartitionsAssigned) else ()
 
 
 def _owner_key(client: _Client) -> _Client:
@@ -241,7 +219,7 @@ def _times(
         participant = participants.of_speaker(event)
         if participant is None or getattr(event, "after", "JOINING") not in _STATES_WITHOUT_PARTITIONS:
             continue
-        if isinstance(event, PartitionsRevoked) and event.partitions and participant.kind != "instance":
+        if isinstance(event, ev.PartitionsRevoked) and event.partitions and participant.kind != "instance":
             for partition in event.partitions:
                 times[participant, partition].append(event.at)
         else:
@@ -251,7 +229,7 @@ def _times(
 
 def _is_echo(event: Event) -> bool:
     """True for the line in which a stream thread repeats, without an epoch, the assignment of its consumer."""
-    return isinstance(event, TasksAssigned) and event.epoch is None
+    return isinstance(event, ev.TasksAssigned) and event.epoch is None
 
 
 def _between(times: Sequence[int], begin: int, end: int) -> bool:
@@ -272,20 +250,20 @@ class Headcount:
 
     def apply(self, event: Event) -> None:
         """Note the count of members, or that this coordinator names newcomers."""
-        if isinstance(event, GenerationStabilized):
+        if isinstance(event, ev.GenerationStabilized):
             self._size, self._at = event.member_count, event.at or 0
-        elif isinstance(event, GroupEmptied):
+        elif isinstance(event, ev.GroupEmptied):
             self._size, self._at = 0, event.at or 0
         elif isinstance(event, Newcomer):
             self._names_everybody = True
 
     def unlogged_returns(
-        self, event: GenerationStabilized, departures: Iterable[Departure], arrivals: Iterable[Arrival]
+        self, event: ev.GenerationStabilized, departures: Iterable[Departure], arrivals: Iterable[Arrival]
     ) -> list[Departure]:
         """The departures that ended unlogged with this generation; both lists are latest first."""
         if self._size is None or event.member_count is None or self._names_everybody:
             return []
-        recent = list(takewhile(lambda d: d.at > self._at - SUCCESSION_MS, departures))
+        recent = list(takewhile(lambda d: d.at > self._at - windows.SUCCESSION_MS, departures))
         departed = sum(d.at > self._at for d in recent)
         arrived = sum(1 for _ in takewhile(lambda a: a.at > self._at, arrivals))
         extra = max(event.member_count - (self._size - departed + arrived), 0)
@@ -299,30 +277,30 @@ class LoadedMembers:
     """The members that brokers loaded, kept until one of them acts as the coordinator."""
 
     def __init__(self) -> None:
-        self._by_log: dict[Place, list[MemberLoaded]] = defaultdict(list)
+        self._by_log: dict[Place, list[ev.MemberLoaded]] = defaultdict(list)
         self._generation = -1
 
-    def apply(self, event: Event) -> list[MemberLoaded]:
+    def apply(self, event: Event) -> list[ev.MemberLoaded]:
         """The loaded members of the last generation, once their broker logs as the coordinator; else none."""
-        if isinstance(event, GenerationStabilized):
+        if isinstance(event, ev.GenerationStabilized):
             self._generation = event.generation
-        if isinstance(event, MemberLoaded):
+        if isinstance(event, ev.MemberLoaded):
             self._by_log[place_of(event)].append(event)
             return []
         if not self._by_log or event.speaker.role != "broker" or event.group is None:
             return []
         loaded = self._by_log.pop(place_of(event), [])
-        if not loaded or isinstance(event, GroupUnloaded):
+        if not loaded or isinstance(event, ev.GroupUnloaded):
             return []
         newest = max(_generation(e) for e in loaded)
-        if isinstance(event, GroupLoaded) and event.generation is not None:
+        if isinstance(event, ev.GroupLoaded) and event.generation is not None:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []
         return [e for e in loaded if _generation(e) in (newest, -1)]
 
 
-def _generation(event: MemberLoaded) -> int:
+def _generation(event: ev.MemberLoaded) -> int:
     return event.generation if event.generation is not None else -1
 
 
@@ -334,7 +312,7 @@ class Newcomers:
 
     def identify(self, event: Event) -> bool:
         """True where the client that asks to join now is the oldest of them, which is then identified."""
-        if not any(abs(time_of(event) - time_of(waiting)) <= ROUND_TRIP_MS for waiting in self.waiting):
+        if not any(abs(time_of(event) - time_of(waiting)) <= windows.ROUND_TRIP_MS for waiting in self.waiting):
             return False
         self.waiting.popleft()
         return True
@@ -347,17 +325,17 @@ class Newcomers:
         That is the longest of the recent absences or, where a process has just started, that of the process. `now` is
         how far the logs are read, None at their end; `departures` are latest first.
         """
-        due = list(takewhile(lambda e: now is None or now - time_of(e) > ROUND_TRIP_MS, self.waiting))
-        recent = list(takewhile(lambda d: d.at > time_of(due[0]) - SUCCESSION_MS, departures)) if due else []
+        due = list(takewhile(lambda e: now is None or now - time_of(e) > windows.ROUND_TRIP_MS, self.waiting))
+        recent = list(takewhile(lambda d: d.at > time_of(due[0]) - windows.SUCCESSION_MS, departures)) if due else []
         for event in due:
             self.waiting.popleft()
             at = time_of(event)
             start = starts.last(at)
-            started = start.participant if start is not None and start.at > at - SUCCESSION_MS else None
+            started = start.participant if start is not None and start.at > at - windows.SUCCESSION_MS else None
             absences = [
                 d
                 for d in recent
-                if d.returned is None and at - SUCCESSION_MS < d.at <= at and started in (None, d.participant)
+                if d.returned is None and at - windows.SUCCESSION_MS < d.at <= at and started in (None, d.participant)
             ]
             if absences:
                 yield absences[-1], event

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.membership import MemberFailed, PollTimeoutExpired
-from rebalance_forensics.events.partitions import OwnershipGivenUp, PartitionsLost
-from rebalance_forensics.events.process import ClientStarted, SettingsReported, StartTimeReported, VersionReported
-from rebalance_forensics.events.rebalances import JoinStarted
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -21,7 +17,7 @@ from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_impl
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
-_STARTING = (ClientStarted, SettingsReported, StartTimeReported, VersionReported)
+_STARTING = (ev.ClientStarted, ev.SettingsReported, ev.StartTimeReported, ev.VersionReported)
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
     "fenced": "fenced",
     "removed-by-admin": "fenced",
@@ -84,7 +80,7 @@ class LossEstimator(Struct, frozen=True):
         if departure.why != "removed-by-admin":
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
-        own = self.timeline.events_from(departure.participant, PartitionsLost, OwnershipGivenUp)
+        own = self.timeline.events_from(departure.participant, ev.PartitionsLost, ev.OwnershipGivenUp)
         return own.any_between(departure.at, until)
 
     def _silent(self, departure: Departure, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
@@ -132,7 +128,7 @@ class LossEstimator(Struct, frozen=True):
         expiries = [
             time_of(e) - e.exceeded_ms
             for e in departure.events
-            if isinstance(e, PollTimeoutExpired) and e.exceeded_ms and not is_implausible(e.exceeded_ms)
+            if isinstance(e, ev.PollTimeoutExpired) and e.exceeded_ms and not is_implausible(e.exceeded_ms)
         ]
         since = min([missed_at, *expiries]) - poll
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
@@ -174,7 +170,7 @@ class LossEstimator(Struct, frozen=True):
             return self._coordinator_failed(departure, owner) and self._reaches_other_brokers(departure, owner)
         if departure.why != "expelled":
             return False
-        joined = self.timeline.events_from(departure.participant, JoinStarted).last(departure.at - 1)
+        joined = self.timeline.events_from(departure.participant, ev.JoinStarted).last(departure.at - 1)
         since = joined.at if joined is not None and joined.at is not None else departure.at
         without = (r for r in self.timeline.rebalances.between(since + 1, departure.at))
         missed = missed_at < departure.at or any(departure.participant not in r.joined_at for r in without)
@@ -183,7 +179,7 @@ class LossEstimator(Struct, frozen=True):
     def _coordinator_failed(self, departure: Departure, owner: Owner) -> bool:
         """True where most members with a log lost the coordinator in the session before the departure."""
         begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
-        lost = self.timeline.of(CoordinatorLost).between(begin, departure.at)
+        lost = self.timeline.of(ev.CoordinatorLost).between(begin, departure.at)
         losers = {
             participant for event in lost if (participant := self.timeline.participants.of_speaker(event)) is not None
         }
@@ -200,10 +196,10 @@ class LossEstimator(Struct, frozen=True):
         if back.start is not None if back is not None else not logs_on:
             return False
         begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
-        own = self.timeline.events_from(owner[0], CoordinatorLost, NodeDisconnected).between(begin, departure.at)
-        coordinators = {event.coordinator for event in own if isinstance(event, CoordinatorLost)}
-        nodes = {event.node for event in own if isinstance(event, NodeDisconnected) and event.node is not None}
-        others = {node for node in nodes if 0 <= node < FIRST_COORDINATOR_NODE} - coordinators
+        own = self.timeline.events_from(owner[0], ev.CoordinatorLost, ev.NodeDisconnected).between(begin, departure.at)
+        coordinators = {event.coordinator for event in own if isinstance(event, ev.CoordinatorLost)}
+        nodes = {event.node for event in own if isinstance(event, ev.NodeDisconnected) and event.node is not None}
+        others = {node for node in nodes if 0 <= node < ev.FIRST_COORDINATOR_NODE} - coordinators
         return len(self.timeline.own.brokers | self.timeline.ungrouped.brokers) > 2 and len(others) < 2
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
@@ -216,7 +212,7 @@ class LossEstimator(Struct, frozen=True):
 
 def _expired_at(departure: Departure, missed_at: int) -> int:
     """When the coordinator's timer of its session ran out: later than its new process started, where that was quick."""
-    expiries = (e for e in departure.events if isinstance(e, MemberFailed) and e.speaker.role == "broker")
+    expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
     return max((time_of(event) for event in expiries), default=missed_at)
 
 

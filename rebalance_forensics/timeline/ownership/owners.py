@@ -16,10 +16,8 @@ from operator import attrgetter
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConnectorConfigChanged
-from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentFailed, AssignmentNotStored, SyncFailed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -253,7 +251,7 @@ def _reporting_members(timeline: Timeline, generation: Generation | None, owners
 
 def printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """The generations whose assignment the leader printed."""
-    computed = timeline.own.of_type(AssignmentComputed)
+    computed = timeline.own.of_type(ev.AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
 
 
@@ -282,11 +280,11 @@ class Gaps:
         self._end = end
         self._hands_on_unseen = timeline.mode == "server-side"
         self._failures: TimeIndex[Event] = TimeIndex(
-            timeline.own.of_type(AssignmentFailed, AssignmentNotStored, SyncFailed), time_of
+            timeline.own.of_type(ev.AssignmentFailed, ev.AssignmentNotStored, ev.SyncFailed), time_of
         )
         self._in_force = TimeIndex((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
         self._vanished = _vanished(timeline)
-        self._configured = TimeIndex(timeline.own.of_type(ConnectorConfigChanged), time_of)
+        self._configured = TimeIndex(timeline.own.of_type(ev.ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
         """The gaps of one partition; `readings` are in the order of their begins."""
@@ -376,7 +374,7 @@ def _doubt(reading: PartitionReading) -> UnknownSpan:
 def _vanished(timeline: Timeline) -> Mapping[str, Sequence[int]]:
     """When each topic was deleted."""
     found: dict[str, list[int]] = {}
-    for event in timeline.of(TopicChanged):
+    for event in timeline.of(ev.TopicChanged):
         if event.change == "deleted":
             found.setdefault(event.topic, []).append(time_of(event))
     return found

@@ -8,32 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConnectorConfigChanged, WorkerAssigned, WorkerStopped
-from rebalance_forensics.events.epochs import MemberReconciled
-from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.partitions import (
-    AssignmentNotified,
-    AssignmentUpdated,
-    OwnershipGivenUp,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import AssignmentComputed, JoinReported, JoinStarted, SyncSucceeded
-from rebalance_forensics.events.streams import TasksAssigned, TasksLost, TasksRevoked
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, Owner, names_partitions
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
-TASKS = (TasksAssigned, TasksRevoked, TasksLost)
-_CLOSES = (ConsumerClosed, LeaveSent)
+TASKS = (ev.TasksAssigned, ev.TasksRevoked, ev.TasksLost)
+_CLOSES = (ev.ConsumerClosed, ev.LeaveSent)
 _PARTITIONS = (
-    PartitionsAssigned, PartitionsRevoked, PartitionsLost, AssignmentNotified, AssignmentUpdated, OwnershipGivenUp,
-    AssignmentComputed, JoinReported, SyncSucceeded,
+    ev.PartitionsAssigned, ev.PartitionsRevoked, ev.PartitionsLost, ev.AssignmentNotified, ev.AssignmentUpdated,
+    ev.OwnershipGivenUp, ev.AssignmentComputed, ev.JoinReported, ev.SyncSucceeded,
 )  # fmt: skip
 Moment = Event | Departure | Start
 
@@ -46,11 +33,11 @@ def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
         return WORK if own.of_type(*WORK[:1]) else ()
     if timeline.kind not in ("consumer", "streams"):
         return ()
-    if any(names_partitions(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(AssignmentComputed):
+    if any(names_partitions(e) for e in own.of_type(*_PARTITIONS)) or own.of_type(ev.AssignmentComputed):
         return _PARTITIONS
     if timeline.kind == "streams" and own.of_type(*TASKS):
         return TASKS
-    return (MemberReconciled,) if own.of_type(MemberReconciled) else ()
+    return (ev.MemberReconciled,) if own.of_type(ev.MemberReconciled) else ()
 
 
 @dataclass(slots=True)
@@ -75,9 +62,9 @@ class OwnershipReplay:
                 case Start():
                     for owner in self.ledger.owners(what.participant):
                         self._lost(owner, self.estimator.restarted(owner, at))
-                case AssignmentComputed():
+                case ev.AssignmentComputed():
                     _apply_printed_assignment(self.ledger, self.timeline, self.consumers, what, at, self.began)
-                case MemberReconciled():
+                case ev.MemberReconciled():
                     _apply_reconciliation(self.ledger, self.consumers, what, at)
                 case Event():
                     self._apply_client_line(what, at)
@@ -120,29 +107,29 @@ class OwnershipReplay:
             return
         owned: tuple[str, ...] = tuple(self.ledger.owned.get(owner, ()))
         match event:
-            case ConsumerClosed() | LeaveSent(why="closed"):
+            case ev.ConsumerClosed() | ev.LeaveSent(why="closed"):
                 self._closed(owner, event, at)
-            case PartitionsAssigned(partitions=partitions):
+            case ev.PartitionsAssigned(partitions=partitions):
                 if self.timeline.mode == "eager" and partitions:
                     # ruby-kafka prints a line for each topic of one assignment.
                     since = self.ledger.owned.get(owner, {})
                     left_out = [p for p in owned if p not in partitions and at - since[p] > ROUND_TRIP_MS]
                     self.ledger.release(owner, left_out, Loss(at=at, why="revoked"))
                 self.ledger.assign(owner, partitions, at)
-            case JoinReported(partitions=tuple(partitions)) | SyncSucceeded(partitions=tuple(partitions)):
+            case ev.JoinReported(partitions=tuple(partitions)) | ev.SyncSucceeded(partitions=tuple(partitions)):
                 # KafkaJS and brod, which know eager rebalances alone, print all that they have and never what they gave
                 # back.
                 self.ledger.release(owner, [p for p in owned if p not in partitions], Loss(at=at, why="revoked"))
                 self.ledger.assign(owner, partitions, at)
-            case PartitionsRevoked() if not event.due:
+            case ev.PartitionsRevoked() if not event.due:
                 # librdkafka prints how many; under eager that is all of them.
                 revoked = event.partitions or (owned if (event.count or 0) >= len(owned) else ())
                 self.ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-            case PartitionsLost(partitions=partitions):
+            case ev.PartitionsLost(partitions=partitions):
                 self.ledger.release(owner, partitions, Loss(at=at, why="fenced"))
-            case OwnershipGivenUp():
+            case ev.OwnershipGivenUp():
                 self.ledger.release(owner, owned, Loss(at=at, why="fenced"))
-            case AssignmentNotified(partitions=kept) | AssignmentUpdated(owned=kept):
+            case ev.AssignmentNotified(partitions=kept) | ev.AssignmentUpdated(owned=kept):
                 # What it kept all along is in no line of its own where the log begins in the middle.
                 self.ledger.assign(owner, [p for p in kept if p not in self.ledger.holders], at)
             case _ if isinstance(event, TASKS):
@@ -170,7 +157,7 @@ def _apply_printed_assignment(
     ledger: Ledger,
     timeline: Timeline,
     consumers: Consumers,
-    event: AssignmentComputed,
+    event: ev.AssignmentComputed,
     at: int,
     began: Mapping[int | None, int],
 ) -> None:
@@ -196,7 +183,7 @@ def _apply_printed_assignment(
             ledger.assign(owner, partitions, at)
 
 
-def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: MemberReconciled, at: int) -> None:
+def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: ev.MemberReconciled, at: int) -> None:
     """Move partitions by a KIP-848 reconciliation: the member keeps `assigned` and has revoked the rest."""
     owner = consumers.of_member(event.member)
     if owner is None:
@@ -209,17 +196,17 @@ def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: MemberRec
 def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
     """Move the active tasks of a stream thread: TasksAssigned lists all it has, the others what it gave up."""
     match event:
-        case TasksAssigned(active=active):
+        case ev.TasksAssigned(active=active):
             revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]
             ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             ledger.assign(owner, active, at)
-        case TasksRevoked(active=active):
+        case ev.TasksRevoked(active=active):
             ledger.release(owner, active, Loss(at=at, why="revoked"))
-        case TasksLost():
+        case ev.TasksLost():
             ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="fenced"))
 
 
-WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
+WORK = (ev.WorkerAssigned, ev.WorkerStopped, ev.JoinStarted)
 
 
 # A worker prints its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3,
@@ -227,18 +214,18 @@ WORK = (WorkerAssigned, WorkerStopped, JoinStarted)
 def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
     """Move connectors and tasks by a worker's own line."""
     match event:
-        case WorkerAssigned():
+        case ev.WorkerAssigned():
             given = [*event.connectors, *event.tasks]
             revoked = [work for work in ledger.owned.get(owner, ()) if work not in given]
             ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             ledger.assign(owner, given, at)
-        case JoinStarted() if eager:
+        case ev.JoinStarted() if eager:
             ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="revoked"))
-        case WorkerStopped():
+        case ev.WorkerStopped():
             ledger.closed(owner, at)
 
 
-def dropped(event: ConnectorConfigChanged, work: str) -> bool:
+def dropped(event: ev.ConnectorConfigChanged, work: str) -> bool:
     """True where this change of configuration may have removed the connector or task for good."""
     if event.connector is None or event.change not in ("removed", "tasks", "updated"):
         return False
