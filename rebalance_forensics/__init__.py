@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rebalance_forensics.api import AnalyzedLogs, analyze
+    from rebalance_forensics.defects import DefectError
+    from rebalance_forensics.pipeline.refusals import InputError
 
 __version__ = "0.1.0"
-__all__ = ["AnalyzedLogs", "__version__", "analyze"]
+__all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze"]
+_MODULES = {"AnalyzedLogs": "api", "DefectError": "defects", "InputError": "pipeline.refusals", "analyze": "api"}
 
 
 def _unpacked(inside: Path) -> Path:
@@ -35,6 +38,10 @@ if (_inside := Path(__file__).parent).parent.is_file():
 
 def __getattr__(name: str) -> object:
     """Load what a notebook uses when it is first used; the import itself stays instant."""
-    if name in ("analyze", "AnalyzedLogs"):
-        return getattr(import_module("rebalance_forensics.api"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

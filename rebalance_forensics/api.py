@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 def analyze(
     paths: Paths,
     *,
-    engine: Engine = "spark",
+    engine: Engine = "auto",
     group: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -42,8 +43,9 @@ def analyze(
     patterns: Sequence[str | PathLike[str]] = (),
     java_home: str | None = None,
 ) -> AnalyzedLogs:
-    """Analyze logs; the options are those of the command line. A running Spark session is used as it is.
+    """Analyze logs; the options are those of the command line.
 
+    `engine="auto"` uses a Spark session that runs, and starts one only where there is much to read.
     InputError says what to put right; DefectError is an internal error that left no report.
     """
     options = AnalyzeOptions(
@@ -113,6 +115,11 @@ class AnalyzedLogs:
     def __str__(self) -> str:
         """The report as a terminal shows it."""
         return render(self.report)
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the page's styles and scripts must not reach the notebook's.
+        style = "width: 100%; height: 50rem; border: 0"
+        return f'<iframe title="Rebalance report" style="{style}" srcdoc="{escape(to_html(self.report))}"></iframe>'
 
 
 _GENERATIONS = Columns(

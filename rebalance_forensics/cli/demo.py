@@ -27,7 +27,7 @@ def demo(
     ] = ORDINARY,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Analyze all sample incidents at once.")] = False,
-    engine: EngineOption = EngineName.SPARK,
+    engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
     """Analyze a shipped sample incident, print the report.

@@ -38,7 +38,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "doctor": (("doctor", "can Spark run here, and what would make it faster?"),),
     "warmup": (("warmup", "once after an installation"),),
     "demo": (
-        ("demo --engine local", "a slow consumer, without Java"),
+        ("demo", "a slow consumer"),
         ("demo rebalance-straggler", "another sample incident"),
         ("demo --all", "all of them in one report"),
     ),

@@ -9,22 +9,23 @@ from tests.conftest import SAMPLES, Command
 
 
 def test_the_demo_shows_one_slow_consumer_in_full_and_as_a_page(command: Command, tmp_path: Path) -> None:
-    done = command("demo", "--engine", "local")
+    done = command("demo")
     assert done.returncode == 0
     assert "Most likely slow-processing" in done.stdout
     assert "What to do" in done.stdout
     assert "Proof" in done.stdout
     assert "more incident" not in done.stdout
     assert "slow-processing" in (tmp_path / "cwd" / "rebalance-report.html").read_text()
+    assert "without Spark" in done.stderr
     assert f"{sum(one.is_dir() for one in SAMPLES.iterdir()) - 1} more samples: demo --all" in done.stderr
 
 
 def test_another_sample_is_shown_by_its_name(command: Command) -> None:
-    assert "Most likely member-left" in command("demo", "member-left", "--engine", "local").stdout
+    assert "Most likely member-left" in command("demo", "member-left").stdout
 
 
 def test_all_samples_stand_in_one_report_each_as_a_cluster_of_its_own(command: Command) -> None:
-    done = command("demo", "--all", "--engine", "local")
+    done = command("demo", "--all")
     assert re.search(r" on [a-z-]+  incident", done.stdout), "each sample is a cluster"
     assert "more incidents" in done.stdout
 

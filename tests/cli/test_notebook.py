@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import rebalance_forensics as rf
 
@@ -32,3 +35,24 @@ def test_the_import_starts_nothing() -> None:
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
     ).stdout.split()  # fmt: skip
     assert not {"pyspark", "pandas", "pyarrow", "regex", "yaml"} & set(loaded)
+
+
+def test_a_notebook_shows_the_page(logs: Path, tmp_path: Path) -> None:
+    found = rf.analyze(logs)
+    found.to_html(tmp_path / "report.html")
+    page = html.escape((tmp_path / "report.html").read_text())
+    assert found._repr_html_().partition(" srcdoc=")[2] == f'"{page}"></iframe>'
+
+
+def test_little_is_read_without_spark(logs: Path) -> None:
+    script = f"import rebalance_forensics as rf, sys; rf.analyze({str(logs)!r}); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    ).stdout.split()
+    assert "pyspark.sql" not in loaded
+
+
+def test_the_package_lists_what_it_offers_and_its_errors(tmp_path: Path) -> None:
+    assert {"analyze", "AnalyzedLogs", "InputError", "DefectError"} <= set(dir(rf))
+    with pytest.raises(rf.InputError, match="no such file"):
+        rf.analyze(tmp_path / "missing")
