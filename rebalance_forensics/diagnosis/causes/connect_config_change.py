@@ -2,12 +2,12 @@
 
 What happened: workers logged a changed configuration just before they rejoined (CONFIG_CHANGED); without their logs,
 workers rejoined by themselves (REJOINED_UNASKED), which counts less right after workers came or went
-(WORK_HANDED_OVER). Planned, unless there are so many that something rewrites configurations in a loop (STORM).
+(WORK_HANDED_OVER).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
-from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
+from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Present, Row, Unobservable, clue
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
@@ -33,8 +33,6 @@ from rebalance_forensics.timeline.timeouts import CONNECT_DELAY, setting_ms
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
     ONE_REBALANCE_MS,
-    ONE_SCALING_MS,
-    QUIET_MS,
     ROUND_TRIP_MS,
 )
 
@@ -47,38 +45,15 @@ REJOINED_UNASKED = clue(
 WORK_HANDED_OVER = clue(
     "workers-came-or-went", -STRONG, "workers came or went so shortly before that work may have been handed over"
 )
-# A change costs a rebalance for the connector and one for its tasks: five changes, and more coming for longer than a
-# script takes that creates connectors one after another, are no plan.
-STORM = 10
 F = TypeVar("F", Rebalance, Request)
-Found = TypeVar("Found", "ConnectorChanges", "WorkerRejoins")
 # Evidence of a change: a worker's line, or a rejoin.
 CHANGING = (ConnectorConfigChanged, Request)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Changes that workers logged before they rejoined; without their logs, rejoins that nothing else explains."""
-    for changes, severity in _with_severities(connector_changes(timeline)):
-        yield about_changes(changes, severity)
-    for rejoins, severity in _with_severities(worker_rejoins(timeline)):
-        yield about_rejoins(timeline, rejoins, severity)
-
-
-def _with_severities(found: Iterable[Found]) -> Iterator[tuple[Found, Severity]]:
-    """Each with the severity of all that follow each other: a loop that rewrites configurations may take a minute."""
-    for chain in runs(found, _begin_of, QUIET_MS, until=_end_of):
-        rebalances = sum(len(each.rebalances) for each in chain)
-        lasts = _end_of(chain[-1]) - _begin_of(chain[0]) >= ONE_SCALING_MS
-        severity: Severity = "warning" if rebalances > STORM and lasts else "info"
-        yield from ((each, severity) for each in chain)
-
-
-def _begin_of(found: ConnectorChanges | WorkerRejoins) -> int:
-    return found.rebalances[0].started_at
-
-
-def _end_of(found: ConnectorChanges | WorkerRejoins) -> int:
-    return found.rebalances[-1].started_at
+    yield from (about_changes(changes) for changes in connector_changes(timeline))
+    yield from (about_rejoins(timeline, rejoins) for rejoins in worker_rejoins(timeline))
 
 
 CAUSE = Cause(
@@ -97,7 +72,7 @@ CAUSE = Cause(
 )
 
 
-def about_changes(changes: ConnectorChanges, severity: Severity) -> Hypothesis:
+def about_changes(changes: ConnectorChanges) -> Hypothesis:
     """Configuration changes that workers logged just before they rejoined."""
     number, which = len(changes.rebalances), ", ".join(changes.connectors) or "tasks"
     return Hypothesis(
@@ -105,7 +80,7 @@ def about_changes(changes: ConnectorChanges, severity: Severity) -> Hypothesis:
         circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
         culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
         clues={CONFIG_CHANGED: Present(distinct_events(changes.lines))},
-        severity=severity,
+        severity="info",
         implies=(*changes.rebalances, *changes.requests),
         explains=changes.rebalances,
         narrative=f"Connector configuration changed ({which}): {number} rebalances followed.",
@@ -113,7 +88,7 @@ def about_changes(changes: ConnectorChanges, severity: Severity) -> Hypothesis:
     )
 
 
-def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins, severity: Severity) -> Hypothesis:
+def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
     """Rejoins of workers without another reason; only their own logs name the connector."""
     begin, end = rejoins.requests[0].at - HEARTBEAT_MS, rejoins.requests[-1].at
     workers = rejoins.workers or tuple(timeline.membership.members)
@@ -125,7 +100,7 @@ def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins, severity: Severity
         because=rejoins.lines,
         culprits=(),
         clues=answers | ({WORK_HANDED_OVER: Present(rejoins.moved)} if rejoins.moved else {}),
-        severity=severity,
+        severity="info",
         implies=(*rejoins.rebalances, *rejoins.requests),
         explains=(*rejoins.rebalances, *rejoins.requests),
         participants=rejoins.workers,

@@ -80,8 +80,6 @@ HOW: Mapping[Shown, Row] = {
     "not-shown": NOT_SHOWN,
     "epoch-followed": EPOCH_FOLLOWED,
 }
-# Rebalances for changed topics within minutes of each other that are no single plan any more.
-STORM = 3
 # Evidence of changed topics or partitions.
 CHANGING = (Request, TopicChanged, GroupEpochBumped, *GIVING)
 # How a change shows, from a line that names it to no line at all.
@@ -130,12 +128,11 @@ CAUSE = Cause(
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     """Topics or partitions changed under the subscription, by a line or by inference."""
-    shown = change.shown not in ("not-shown", "changed-nearby")
     return Hypothesis(
         because=change.lines,
         culprits=topic_culprits(change.topics),
         clues={HOW[change.shown]: Present(change.lines)},
-        severity="warning" if change.rebalances > STORM and shown else "info",
+        severity="info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         implies=(*change.facts, *touched(timeline, change.facts)),

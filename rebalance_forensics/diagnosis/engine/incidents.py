@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table
@@ -22,6 +23,7 @@ from rebalance_forensics.diagnosis.engine.impact import (
 )
 from rebalance_forensics.diagnosis.engine.wanted_logs import would_decide
 from rebalance_forensics.diagnosis.engine.weights import Weighed
+from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Behind, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
@@ -32,11 +34,12 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.event_index import by_time_then_origin
 from rebalance_forensics.timeline.evidence import evidence_of
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import UnreadSpan
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, REQUEST_TIMEOUT_MS
 
 LONGEST_CHAIN = 40
 _NUMBERS = re.compile(r"\d+")
@@ -159,6 +162,8 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
 IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
 # From here on an incident asks for no further log.
 SURE = 0.9
+# Changes that somebody makes by hand within minutes; more that go on for longer than one script takes are a loop.
+_ONE_PLAN = 5
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
@@ -181,7 +186,7 @@ def incident_of(
     started, ended = draft.started_at, ended_at(draft, assigned)
     rebalances = [r for r, _ in assigned]
     confidence, rivals = rivals_of(draft.findings, outcome)
-    severity = _severity(timeline, hypotheses, confidence, unread)
+    severity = _severity(timeline, draft, confidence, unread)
     not_over = severity != "info" and left_unread(unread)
     ongoing = not_over or any(h.ongoing for h in hypotheses) or _still_going(timeline, draft, assigned)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
@@ -231,18 +236,31 @@ def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
     return last
 
 
-def _severity(
-    timeline: Timeline, hypotheses: Sequence[Hypothesis], confidence: float, unread: Sequence[UnreadSpan]
-) -> Severity:
+def _severity(timeline: Timeline, draft: Draft, confidence: float, unread: Sequence[UnreadSpan]) -> Severity:
     """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical."""
     # A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a fault.
     # A guess is not critical.
-    worst = max([h.severity for h in hypotheses], key=_WEIGHT.__getitem__)
-    if worst == "info" and (timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0) >= REQUEST_TIMEOUT_MS:
+    worst = max([w.hypothesis.severity for w in draft.findings], key=_WEIGHT.__getitem__)
+    stopped = timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0
+    if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _goes_on_and_on(timeline, draft)):
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
         worst = "critical"
     return "warning" if worst == "critical" and confidence <= GUESS else worst
+
+
+def _goes_on_and_on(timeline: Timeline, draft: Draft) -> bool:
+    """True where a planned thing happens to the same member, or to the group as a whole, again and again."""
+    # A script that creates connectors is through in two minutes, and a deployment restarts each member once. A loop
+    # that rewrites configurations, restarts members or changes subscriptions comes back to them. A job that runs every
+    # minute in a group of its own interrupts nobody.
+    if draft.cause in ("startup", "shutdown") or timeline.measured(draft.last_at - draft.started_at) is None:
+        return False
+    visits: dict[tuple[type[Fact], Participant | None], list[int]] = defaultdict(list)
+    for fact in (fact for weighed in draft.findings for fact in weighed.hypothesis.explains):
+        visits[type(fact), None if isinstance(fact, Rebalance) else fact.participant].append(fact_at(fact))
+    occasions = ([run[0] for run in runs(times, int, AT_ONCE_MS)] for times in visits.values())
+    return any(len(each) > _ONE_PLAN and each[-1] - each[0] >= ONE_SCALING_MS for each in occasions)
 
 
 def _still_going(timeline: Timeline, draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> bool:
