@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from docs.site.markdown import code, page, table
 from docs.site.recorded import Recorded
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
-from rebalance_forensics.diagnosis.reference.kips import KIPS, WHERE
-from rebalance_forensics.diagnosis.reference.lookalikes import neighbours_of
-from rebalance_forensics.diagnosis.reference.settings import SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS, WHERE, neighbours_of
 
 USUALLY = {"fault": "usually a fault", "planned": "usually planned", "benign": "usually benign"}
 

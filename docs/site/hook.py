@@ -16,7 +16,7 @@ from docs.site import cause_pages, message_pages
 from docs.site.markdown import slug
 from docs.site.recorded import recorded
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
+from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\[(?P<words>[^\]\[]*)\]\((?P<path>(?!https?:|#|mailto:)[^)#\s]+)(?:#[^)\s]*)?\)")

@@ -171,7 +171,7 @@ def _causes() -> list[str]:
 
 
 def _explained(asked: str) -> str:
-    from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS  # noqa: PLC0415
     from rebalance_forensics.pipeline.refusals import near_names  # noqa: PLC0415
     from rebalance_forensics.report.terminal import render_explain  # noqa: PLC0415
 
@@ -183,7 +183,7 @@ def _explained(asked: str) -> str:
     elif (found := _kafkas_own(asked.strip())) is not None:
         explanation = found
     else:
-        from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
+        from rebalance_forensics.diagnosis.reference.glossary import SETTINGS  # noqa: PLC0415
 
         near = near_names(asked, [*_causes(), *FOLLOW_UPS, *SETTINGS], limit=3)
         meant = (
@@ -195,9 +195,12 @@ def _explained(asked: str) -> str:
 
 def _kafkas_own(asked: str) -> Explanation | None:
     """A setting, a KIP, a bug of Kafka's or an error code, with the causes that it belongs to; None for any other."""
-    from rebalance_forensics.diagnosis.reference.kips import KIPS, WHERE  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import (  # noqa: PLC0415
+        KIPS,
+        SETTINGS,
+        WHERE,
+    )
     from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs  # noqa: PLC0415
-    from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
     if (setting := asked.casefold()) in SETTINGS:
@@ -234,7 +237,7 @@ def _causes_with(is_meant: Callable[[Cause], bool]) -> tuple[tuple[str, str], ..
 
 def _cause(name: str) -> Explanation:
     from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
-    from rebalance_forensics.diagnosis.reference.lookalikes import neighbours_of  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import neighbours_of  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
     cause = all_causes()[name]
@@ -253,7 +256,7 @@ def _cause(name: str) -> Explanation:
 
 
 def _follow_up(name: str) -> Explanation:
-    from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS  # noqa: PLC0415
     from rebalance_forensics.report.terminal import Explanation  # noqa: PLC0415
 
     followup = FOLLOW_UPS[name]
@@ -269,18 +272,18 @@ def _follow_up(name: str) -> Explanation:
 
 
 def _settings(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    from rebalance_forensics.diagnosis.reference.settings import SETTINGS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import SETTINGS  # noqa: PLC0415
 
     return tuple((name, SETTINGS[name]) for name in names)
 
 
 def _kips(kips: tuple[str, ...]) -> tuple[str, ...]:
-    from rebalance_forensics.diagnosis.reference.kips import KIPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import KIPS  # noqa: PLC0415
 
     return tuple(f"{kip}: {KIPS[kip]}" for kip in kips)
 
 
 def _where(kips: tuple[str, ...]) -> str:
-    from rebalance_forensics.diagnosis.reference.kips import WHERE  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import WHERE  # noqa: PLC0415
 
     return WHERE if kips else ""

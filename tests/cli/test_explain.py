@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.patterns.follow_ups import FOLLOW_UPS
-from rebalance_forensics.diagnosis.reference.kips import KIPS
-from rebalance_forensics.diagnosis.reference.settings import SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS
 from tests.conftest import SAMPLES, Command
 
 LINE = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rebalance_forensics as rf
-from rebalance_forensics.diagnosis.reference.settings import SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import SETTINGS
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_group_max_size import FULL
 from tests.diagnosis.test_inconsistent_protocol import REFUSED

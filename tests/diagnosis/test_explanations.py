@@ -3,9 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.kips import KIPS
-from rebalance_forensics.diagnosis.reference.lookalikes import PAIRS, neighbours_of
-from rebalance_forensics.diagnosis.reference.settings import SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import GLOSSARY, KIPS, SETTINGS, neighbours_of
 
 CAUSES = sorted(set(all_causes()) - {"unexplained"})
 
@@ -20,7 +18,7 @@ def test_a_cause_names_settings_or_kips_that_are_explained_and_a_neighbour(cause
 
 
 def test_neighbours_are_causes_and_each_pair_stands_once() -> None:
-    pairs = [frozenset(pair[:2]) for pair in PAIRS]
+    pairs = [frozenset(pair.causes) for pair in GLOSSARY.lookalikes]
     assert len(set(pairs)) == len(pairs)
     assert {cause for pair in pairs for cause in pair} <= all_causes().keys()
     assert all(len(pair) == 2 for pair in pairs)

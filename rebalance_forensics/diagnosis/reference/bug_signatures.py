@@ -8,7 +8,7 @@ from typing import Literal, TypeGuard
 
 from msgspec import Struct, field
 
-from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import OFFSETS_PARTITIONS, offsets_partition
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
@@ -19,12 +19,14 @@ from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 Value = str | int | bool | None
+Conditions = Mapping[str, Value | tuple[Value, ...]]
+"""Field or setting -> the value that it must have, or several of which it must have one."""
 Who = Literal["same", "other", "first"]
 # A signature is looked for within bounds: a log full of half matches must not hold the report up.
 MOST_TRIES = 20_000
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One event of a signature, after the step before it by `after_ms` (least, most).
 
     `who` compares its party with that of the step before, or of the first one. `same`, `differs` and `overlap` compare
@@ -34,7 +36,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """
 
     events: tuple[str, ...]
-    where: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    where: Conditions = field(default_factory=dict)
     after_ms: tuple[int, int] = (0, ONE_REBALANCE_MS)
     never: bool = False
     who: Who | None = None
@@ -49,7 +51,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """None of these in the minute before."""
 
 
-class Signature(Struct, frozen=True, kw_only=True):
+class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The steps, how often they must be seen, and what kind of group and which settings they need."""
 
     steps: tuple[Step, ...]
@@ -57,7 +59,7 @@ class Signature(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
-    settings: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    settings: Conditions = field(default_factory=dict)
 
 
 class Witness:
@@ -111,17 +113,12 @@ class Witness:
         if word == "$group":
             return frozenset({self.timeline.group})
         if word == "$offsets_partition":
-            return frozenset({self._offsets_partition()})
+            timeline = self.timeline
+            known = known_partition(timeline.group, timeline.own, timeline.settings)
+            return frozenset({known if known is not None else offsets_partition(timeline.group)})
         topics = {t for e in self.between(("Subscribed",), 0, self.last) for t in getattr(e, "topics", ())}
         owned = self.between(("PartitionsAssigned", "AssignmentNotified"), 0, self.last)
         return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})
-
-    def _offsets_partition(self) -> int:
-        logged = [e.speaker.offsets_partition for e in self.timeline.own if e.group is not None]
-        known = next((p for p in logged if p is not None), None)
-        number = number_of(self.timeline.settings.get("offsets.topic.num.partitions", ""))
-        partitions = number or OFFSETS_PARTITIONS
-        return known if known is not None else offsets_partition(self.timeline.group, partitions)
 
 
 def members_in(event: Event) -> tuple[str, ...]:
@@ -173,7 +170,7 @@ def _fits(signature: Signature, witness: Witness) -> bool:
     if any(wanted and value not in wanted for wanted, value in asked):
         return False
     return all(
-        name in timeline.settings and any(_is(timeline.settings[name], w) for w in wanted)
+        name in timeline.settings and any(_is(timeline.settings[name], w) for w in _listed(wanted))
         for name, wanted in signature.settings.items()
     ) and all(step.never or witness.has_any_type(step.events) for step in signature.steps)
 
@@ -300,12 +297,16 @@ def _many(event: Event, name: str) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _has(event: Event, name: str, wanted: Sequence[Value], witness: Witness) -> bool:
+def _has(event: Event, name: str, wanted: Value | tuple[Value, ...], witness: Witness) -> bool:
     if name == "said":
         texts = (event.text, *(getattr(event, f, None) for f in ("reason", "detail", "cause", "exception")))
-        return any(_is(text, w) for text in texts for w in wanted if isinstance(text, str))
+        return any(_is(text, w) for text in texts for w in _listed(wanted) if isinstance(text, str))
     value = _field(event, name)
-    return any(_is(value, v) for w in wanted for v in _meant(w, witness))
+    return any(_is(value, v) for w in _listed(wanted) for v in _meant(w, witness))
+
+
+def _listed(wanted: Value | tuple[Value, ...]) -> tuple[Value, ...]:
+    return wanted if isinstance(wanted, tuple) else (wanted,)
 
 
 def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:

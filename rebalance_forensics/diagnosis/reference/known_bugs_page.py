@@ -45,7 +45,7 @@ def _link(bug: Bug) -> str:
 
 
 def _affected(bug: Bug) -> str:
-    return ", ".join(_range(r) for r in bug.affected)
+    return ", ".join(_range(r) for r in bug.ranges)
 
 
 def _range(affected: Affected) -> str:
