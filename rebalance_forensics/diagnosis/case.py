@@ -8,18 +8,16 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.engine.contest import Outcome, contest
+from rebalance_forensics.diagnosis.engine.contest import Outcome, contest, merge_repeats
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
-from rebalance_forensics.diagnosis.engine.drafts import Draft, merged
+from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, assign_rebalances, merged, rebalances_shared
 from rebalance_forensics.diagnosis.engine.impact import Extent, members_shared_out, shared_out, silences
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
-from rebalance_forensics.diagnosis.engine.recurrence import merge_repeats
-from rebalance_forensics.diagnosis.engine.triggers import Assigned, assign_rebalances, rebalances_shared
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
+from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
-from rebalance_forensics.diagnosis.patterns.group_patterns import tips
 from rebalance_forensics.diagnosis.unexplained.remainder import left_over
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.build import build

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import FIRST_EPOCH
+from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from rebalance_forensics.diagnosis.patterns.group_patterns import DEPARTED
+from rebalance_forensics.diagnosis.group_patterns import DEPARTED
 from rebalance_forensics.timeline.facts import DepartureWhy
 
 BY_LEAVE_GROUP = {"poll-timeout", "unsubscribed", "closed", "left"}

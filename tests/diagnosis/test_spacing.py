@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rebalance_forensics.diagnosis.patterns.group_patterns import close_together, leadership, participants, tips
-from rebalance_forensics.diagnosis.patterns.rebalance_intervals import spacings
+from rebalance_forensics.diagnosis.group_patterns import close_together, leadership, participants, spacings, tips
 from tests.diagnosis.logs import Logs, at
 
 UUID = "5b1c0000-0000-4000-8000-00000000000"

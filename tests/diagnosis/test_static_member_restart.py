@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import rebalance_forensics as rf
-from rebalance_forensics.diagnosis.episodes.members.static_returns import static_returns
+from rebalance_forensics.diagnosis.episodes.members.restarts import static_returns
 from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
 from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.story import Story, ms

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.diagnosis.patterns.group_patterns import tips
+from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions

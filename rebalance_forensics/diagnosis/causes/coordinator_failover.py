@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import UNNAMED
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
+    UNNAMED,
+    CoordinatorSilence,
+    coordinator_silences,
+)
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     CoordinatorMove,
     ShownBy,
     chains_of_moves,
+    effects_of_moves,
     is_planned_handover,
     shutdown_fault,
     was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
 )
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import (
-    CoordinatorSilence,
-    coordinator_silences,
-)
-from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import effects_of_moves
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against

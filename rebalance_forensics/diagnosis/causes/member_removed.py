@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
-from rebalance_forensics.diagnosis.episodes.members.expulsions import expelled_at_once
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import expelled_at_once
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences

@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_silences import coordinator_silences
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import coordinator_silences
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs

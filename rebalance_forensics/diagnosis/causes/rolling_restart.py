@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
+from rebalance_forensics.diagnosis.episodes.members.restarts import RestartWalk, restart_walks
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, clue, speaks_against

@@ -14,9 +14,9 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     close_not_logged,
     log_ends_without_shutdown,
     losses,
+    removed_by_application,
 )
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import removed_by_application
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for

@@ -11,11 +11,15 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
-from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, states_full_membership
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import states_full_membership
-from rebalance_forensics.diagnosis.episodes.members.restart_walks import RestartWalk, restart_walks
-from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restarts, same_process
+from rebalance_forensics.diagnosis.episodes.members.restarts import (
+    Restart,
+    RestartWalk,
+    restart_walks,
+    restarts,
+    same_process,
+)
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for

@@ -15,6 +15,11 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
+    UnreachableBroker,
+    unreachable_before,
+    waited_for,
+)
 from rebalance_forensics.diagnosis.episodes.members.absences import (
     Absence,
     absences,
@@ -24,11 +29,6 @@ from rebalance_forensics.diagnosis.episodes.members.absences import (
 from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_by_commits_alone
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import (
-    UnreachableBroker,
-    unreachable_before,
-    waited_for,
-)
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences

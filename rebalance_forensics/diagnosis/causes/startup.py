@@ -12,8 +12,11 @@ from operator import itemgetter
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
-from rebalance_forensics.diagnosis.episodes.members.departures import after_all_left, startup_arrivals
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import joins_empty_group
+from rebalance_forensics.diagnosis.episodes.members.departures import (
+    after_all_left,
+    joins_empty_group,
+    startup_arrivals,
+)
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.participants import counted_members

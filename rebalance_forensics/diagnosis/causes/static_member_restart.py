@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
-from rebalance_forensics.diagnosis.episodes.members.static_returns import (
+from rebalance_forensics.diagnosis.episodes.members.restarts import (
     RETURNS,
     Return,
     facts_of_returns,

@@ -11,8 +11,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import thrown_by
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, process_survived
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.seen import client_log
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, Unobservable, clue

@@ -1,12 +1,17 @@
-"""Incidents in the making: what happens to the same culprit before the group was quiet belongs together."""
+"""Incidents in the making: what happens to the same culprit before the group was quiet, and its rebalances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.timeline.windows import PROCESS_START_MS
+from rebalance_forensics.timeline.facts import Departure, Fact, Rebalance, fact_at
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.timeouts import quiet_ms
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, PROCESS_START_MS, TICK_MS
 
 
 @dataclass(slots=True, eq=False)
@@ -67,3 +72,71 @@ def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
         else:
             draft.add(weighed)
     return drafts
+
+
+# Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity.
+Assigned = dict[str, tuple[Draft, str]]
+
+
+def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:
+    """Assign each rebalance to the draft that explains it or that it follows up on."""
+    of_finding = {f: d for d in drafts for f in d.findings}
+    explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
+    found: Assigned = {}
+    last: Draft | None = None
+    for rebalance, own in _with_facts(timeline, explained):
+        claimed = explained.get(rebalance.id)
+        finding = claimed or next((explained[f.id] for f in own), None)
+        if claimed is not None and rebalance.id in explains[claimed]:
+            last = of_finding[claimed]
+            found[rebalance.id] = (last, rebalance.followup or claimed.cause)
+        elif rebalance.followup and last is not None and not _begins_something(own, explained, last, of_finding):
+            found[rebalance.id] = (last, rebalance.followup)
+        elif finding is not None:
+            last = of_finding[finding]
+            found[rebalance.id] = (last, finding.cause)
+        elif rebalance.events and not rebalance.followup:
+            last = None  # nothing explains it, nor what follows up on it
+    return found
+
+
+def rebalances_shared(
+    timeline: Timeline, drafts: Sequence[Draft], explained: Mapping[str, Weighed], assigned: Assigned
+) -> Mapping[Draft, Sequence[Rebalance]]:
+    """Of each draft the rebalances of another that removed a member whose departure this one explains.
+
+    A coordinator removes everybody who is missing in one rebalance; it belongs to one incident and is a cost of each.
+    """
+    of_finding = {f: d for d in drafts for f in d.findings}
+    found: dict[Draft, list[Rebalance]] = defaultdict(list)
+    for rebalance, own in _with_facts(timeline, explained):
+        owner, _ = assigned.get(rebalance.id, (None, ""))
+        removing = {of_finding[explained[fact.id]]: None for fact in own if isinstance(fact, Departure)}
+        for draft in removing:
+            if owner is not None and draft is not owner:
+                found[draft].append(rebalance)
+    return found
+
+
+def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterator[tuple[Rebalance, Sequence[Fact]]]:
+    """Each rebalance with the explained facts that may have begun it."""
+    unordered: list[Fact] = [
+        *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
+    ]  # fmt: skip
+    facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
+    since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
+    for rebalance in timeline.rebalances:
+        yield rebalance, _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+        since = max(since, rebalance.stabilized_at or rebalance.ended_at())
+
+
+def _begins_something(
+    own: Sequence[Fact], explained: Mapping[str, Weighed], last: Draft, of: Mapping[Weighed, Draft]
+) -> bool:
+    return any(of[explained[f.id]] is not last for f in own)
+
+
+def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:
+    until = (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
+    begin = min(since, rebalance.started_at) if since else rebalance.started_at - ONE_REBALANCE_MS
+    return facts.between(begin - TICK_MS + 1, until)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table
+from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft, names_of
 from rebalance_forensics.diagnosis.engine.impact import (
     impact_of,
@@ -21,7 +21,6 @@ from rebalance_forensics.diagnosis.engine.impact import (
     stopped_by_rebalancing_ms,
     stopped_for_good,
 )
-from rebalance_forensics.diagnosis.engine.wanted_logs import would_decide
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Behind, ChainLink, Culprit, Incident, RootCause, Severity

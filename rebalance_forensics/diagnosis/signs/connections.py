@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED, broker_of
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues

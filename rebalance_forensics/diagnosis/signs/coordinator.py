@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.episodes.coordinator.move_effects import load_that_restarted
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, own_log

@@ -5,23 +5,21 @@ from __future__ import annotations
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, distinct_events
-from rebalance_forensics.diagnosis.episodes.members.expulsions import (
-    expelled_with,
-    expulsion_notices,
-    log_starts_after_expulsion,
-    unassigned_when_lost,
-)
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     OWN_LINES,
     close_not_logged,
+    expelled_with,
+    expulsion_notices,
     is_static,
     lines_after,
     log_ends_without_shutdown,
+    log_starts_after_expulsion,
     may_be_cut_short,
+    process_survived,
     restart_without_shutdown,
     shown_by_commits_alone,
+    unassigned_when_lost,
 )
-from rebalance_forensics.diagnosis.episodes.members.surviving_threads import process_survived
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.events.base import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason
-from rebalance_forensics.diagnosis.episodes.members.static_returns import Return, static_returns
+from rebalance_forensics.diagnosis.episodes.members.restarts import Return, static_returns
 from rebalance_forensics.diagnosis.seen import later_logs, looked
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import anew

@@ -7,8 +7,7 @@ from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
-from rebalance_forensics.diagnosis.engine.drafts import Draft
-from rebalance_forensics.diagnosis.engine.triggers import Assigned
+from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
 from rebalance_forensics.diagnosis.episodes.runs import runs

@@ -10,8 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
-from rebalance_forensics.diagnosis.what_if.observed_faults import fault_sequence
+from rebalance_forensics.diagnosis.what_if.faults import (
+    Came,
+    Fault,
+    FaultSequence,
+    Pace,
+    StoodStill,
+    Went,
+    fault_sequence,
+)
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.events.base import Event

@@ -5,9 +5,19 @@ Times are epoch ms on the group's clock.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Literal
 
 from msgspec import Struct
+
+from rebalance_forensics.timeline.facts import Departure, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.join_barriers import late_join
+from rebalance_forensics.timeline.ownership.losses import why_silent
+from rebalance_forensics.timeline.ownership.owners import ownership_of
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 class Came(Struct, frozen=True, kw_only=True):
@@ -74,3 +84,110 @@ class Pace(Struct, frozen=True, kw_only=True):
     poll_interval: int
     commits_first: bool = True
     """enable.auto.commit: before a cooperative member joins it commits, which takes it one more poll (KAFKA-13310)."""
+
+
+_CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
+# Beyond this a simulation takes longer than anybody waits for an answer to `what if`.
+MOST_WORK = 12_000
+
+
+def fault_sequence(
+    timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]
+) -> FaultSequence | None:
+    """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
+    window = (started - HEARTBEAT_MS, ended + ROUND_TRIP_MS)
+    departures = timeline.departures.between(*window)
+    faults: list[Fault] = []
+    for departure in departures:
+        seen = _departure(timeline, departure, ended)
+        if seen is None:
+            return None
+        faults += seen
+    came_back = {d.returned.id for d in departures if d.returned is not None and d.returned.start is None}
+    faults += [
+        Came(member=a.participant.name, at=a.at)
+        for a in timeline.arrivals.between(*window)
+        if a.id not in came_back or _closed(a.ends)
+    ]
+    faults += _stragglers(timeline, rebalances, {f.member for f in faults})
+    return _sequence(timeline, sorted(faults, key=began), ended)
+
+
+def _closed(departure: Departure | None) -> bool:
+    return departure is not None and departure.why in _CLOSED
+
+
+def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fault] | None:
+    name, at, back = departure.participant.name, departure.at, departure.returned
+    if departure.why in _CLOSED:
+        return [Went(member=name, at=at, how="closed")]
+    poll, session = shown_poll_ms(timeline, any_member=True), shown_session_ms(timeline)
+    if departure.why == "poll-timeout" and poll is not None and (back is None or back.start is None):
+        until = back.at if back is not None else max(ended, at)
+        return [StoodStill(member=name, begin=at - poll, end=until, how="stuck")]
+    if departure.why != "session-expired" or session is None:
+        return None
+    heard = at - session
+    since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
+    # A process that is cut off reads as little as one that stands still, and comes back by itself like it.
+    if back is not None and back.start is None and why_silent(timeline, departure) in ("frozen", "cut-off", "stuck"):
+        return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
+    return [Went(member=name, at=since, how="died", heard=heard)]
+
+
+def _last_words(timeline: Timeline, departure: Departure) -> int:
+    """The end of its own log, where it died; a later process under the same name writes on."""
+    end = timeline.coverage.ends(departure.participant)
+    return end if end is not None and end <= departure.at and departure.returned is None else 0
+
+
+def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[StoodStill]:
+    """Members that joined long after a rebalance began were stuck in a batch."""
+    for rebalance in rebalances if timeline.mode == "eager" else ():
+        late = late_join(timeline, rebalance)
+        if late is not None and late.participant.name not in known:
+            yield StoodStill(member=late.participant.name, begin=rebalance.started_at, end=late.joined_at, how="stuck")
+
+
+def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSequence | None:
+    partitions = ownership_of(timeline).partitions
+    if not faults or not partitions:
+        return None
+    begin = began(faults[0])
+    known = ((g.completed_at or g.started_at, g.members) for g in timeline.generations)
+    steady_since, there_before = max(
+        ((at, members) for at, members in known if at is not None and at <= begin),
+        key=itemgetter(0),
+        default=(begin, ()),
+    )
+    there = (timeline.participants.of_member(member.member_id) for member in there_before)
+    members = sorted({who.name for who in there if who is not None})
+    if not members or not _anybody_is_left(members, faults):
+        return None
+    last = max(fault.end if isinstance(fault, StoodStill) else fault.at for fault in faults)
+    settles = (shown_session_ms(timeline) or 0) + 2 * NEXT_HEARTBEAT_MS
+    found = FaultSequence(
+        members=tuple(members),
+        partitions=tuple(sorted(partitions, key=_by_number)),
+        faults=tuple(faults),
+        begin=begin,
+        until=max(last, ended) + settles,
+        steady_for=begin - steady_since,
+    )
+    return found if found.work <= MOST_WORK else None
+
+
+def _anybody_is_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
+    """Where everybody shut down or died no protocol saves anything."""
+    alive = {*members}
+    for fault in faults:
+        if isinstance(fault, Went):
+            alive.discard(fault.member)
+        elif isinstance(fault, Came):
+            alive.add(fault.member)
+    return bool(alive)
+
+
+def _by_number(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number) if number.isdecimal() else 0

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from rebalance_forensics.diagnosis.what_if.consumer import Reading
 from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.diagnosis.what_if.simulations import (
     Protocol,
+    Reading,
     Unread,
     group_of,
     in_ranges,

@@ -1,4 +1,4 @@
-"""Brokers that were down or stood still: by their own lines, the controller's, and those of clients."""
+"""Brokers that were down, stood still or could not be reached: by their own lines, the controller's, and clients'."""
 
 from __future__ import annotations
 
@@ -8,18 +8,29 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.episodes.members.unreachable_brokers import broker_of
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE, NodeDisconnected
+from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ONE_REBALANCE_MS, REQUEST_TIMEOUT_MS, TICK_MS
+from rebalance_forensics.timeline.timeouts import shown_poll_ms
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
+    REQUEST_TIMEOUT_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
+)
 
 # What a client says of a connection that it could not make.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
@@ -238,3 +249,130 @@ def affected_broker(event: Event) -> int | None:
     """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
     named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
     return named if named is not None else event.speaker.broker
+
+
+class UnreachableBroker(Struct, frozen=True):
+    """A broker, and the lines in which clients of the process failed to reach it."""
+
+    broker: int
+    lines: tuple[NodeDisconnected, ...]
+
+
+def broker_of(event: NodeDisconnected) -> int | None:
+    """The broker behind a connection's node number; None for a bootstrap address."""
+    if event.node is None or event.node < 0:
+        return None
+    return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
+
+
+# A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms);
+# commits and reads wait alike. Meanwhile the clients of its process keep retrying that broker: producers and admin
+# clients have a thread of their own and retry while nobody calls poll().
+def unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
+    """The brokers that its process failed to reach for a while, from about its last poll() on."""
+    if departure.why != "poll-timeout":
+        return []
+    return timeline.cached_as(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
+
+
+def _unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
+    limit = shown_poll_ms(timeline, departure.events) or 0
+    polled = departure.at - limit
+    failed = timeline.of(NodeDisconnected).between(polled - limit, departure.at) if limit else ()
+    by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    for event in failed:
+        broker = broker_of(event)
+        if broker is not None and departure.participant in _of_its_process(timeline, event):
+            by_broker[broker].append(event)
+    return [
+        UnreachableBroker(broker, tuple(run))
+        for broker, events in sorted(by_broker.items())
+        for run in runs(events, time_of, PROCESS_START_MS)
+        if _kept_from_polling(run, polled, limit)
+    ]
+
+
+def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:
+    """The members in a client's process; in a shared log, the members that its client id belongs to."""
+    neighbors = timeline.participants.at_place(event)
+    if len(neighbors) < 2:
+        return neighbors
+    speaker, client = timeline.participants.of_speaker(event), event.speaker.client_id or ""
+    return [speaker] if speaker is not None else [p for p in neighbors if client.startswith(tuple(p.client_ids))]
+
+
+def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
+    """True if the broker was lost early enough to take up most of the poll interval."""
+    # Clients stop retrying once the controller has fenced the broker; its partitions have no leader from then on.
+    first, last = time_of(run[0]), time_of(run[-1])
+    return first <= polled + limit // 2 and last >= polled - NEXT_HEARTBEAT_MS and last - first > HEARTBEAT_MS
+
+
+def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> UnreachableBroker | None:
+    """The one broker that the processes of all these members failed to reach since their last poll()."""
+    by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
+    if not by_departure:
+        return None
+    common = [broker for broker in by_departure[0] if all(broker in brokers for brokers in by_departure)]
+    if len(common) != 1:
+        return None
+    return UnreachableBroker(common[0], tuple(e for brokers in by_departure for e in brokers[common[0]].lines[:2]))
+
+
+class CoordinatorSilence(Struct, frozen=True, kw_only=True):
+    """A rebalance that stayed open past the rebalance timeout while the coordinator logged nothing."""
+
+    rebalance: Rebalance
+    removal: MemberFailed
+    """The line that ended it: the timer fired once the coordinator ran again."""
+    open_ms: int
+    timeout_ms: int
+    """The shortest time after which the coordinator removed members in another rebalance of the group."""
+
+    @property
+    def lines(self) -> tuple[Event, ...]:
+        """The last line before the silence and the first one behind it."""
+        return (*self.rebalance.events[:1], self.removal)
+
+    def disturbed(self, timeline: Timeline) -> list[Rebalance]:
+        """The rebalance itself, and those in which members still find out that the coordinator had given them up."""
+        end = self.rebalance.started_at + self.open_ms
+        later = timeline.rebalances.between(end, end + ONE_REBALANCE_MS)
+        return [self.rebalance, *(r for r in later if r is not self.rebalance)]
+
+
+def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
+    """Every such rebalance, oldest first.
+
+    A member cannot hold up a rebalance for longer than the rebalance timeout, because the coordinator removes it then
+    (GroupCoordinator.onCompleteJoin). Twice the timeout is more than a timer is ever late.
+    """
+    return timeline.cached(_coordinator_silences)
+
+
+def _coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
+    removals = _removals(timeline)
+    if len(removals) < 2:
+        return ()
+    waits = {rebalance.id: time_of(removal) - rebalance.started_at for rebalance, removal in removals}
+    timeout = min(waits.values())
+    return tuple(
+        CoordinatorSilence(rebalance=rebalance, removal=removal, open_ms=waits[rebalance.id], timeout_ms=timeout)
+        for rebalance, removal in removals
+        if waits[rebalance.id] > 2 * timeout + ROUND_TRIP_MS
+        and not timeline.coordinator_events.any_between(
+            rebalance.started_at + TICK_MS, rebalance.started_at + waits[rebalance.id] - TICK_MS
+        )
+    )
+
+
+def _removals(timeline: Timeline) -> list[tuple[Rebalance, MemberFailed]]:
+    """Each rebalance that ended with a removal, and the first line that removed a member."""
+    first: dict[str, tuple[Rebalance, MemberFailed]] = {}
+    for departure in timeline.departures:
+        for event in departure.events:
+            if isinstance(event, MemberFailed) and event.why == "rebalance-timeout":
+                for rebalance in timeline.rebalances.touching(departure.at, departure.at):
+                    if rebalance.started_at < departure.at:
+                        first.setdefault(rebalance.id, (rebalance, event))
+    return sorted(first.values(), key=lambda removal: removal[0].started_at)

@@ -15,14 +15,10 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
-from rebalance_forensics.diagnosis.episodes.members.picked_lines import (
-    joins_empty_group,
-    joins_stable_group,
-    states_full_membership,
-)
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberFailed
+from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
+from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
@@ -442,3 +438,42 @@ def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -
     # A static member that closed stays a member until its session expires, which may be after the logs end.
     stop = timeline.stops.of(participant).last(last)
     return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
+
+
+# The first group epoch of the newer protocols from 4.3 on; before, it is 1.
+FIRST_EPOCH = 2
+
+
+def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
+    """True if a line shows that the group was empty when a member joined."""
+    if timeline.of(GroupEmptied).last(until) is not None:
+        return True
+    since = begin - AT_ONCE_MS
+    if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
+        return True
+    first = (GenerationStabilized, JoinSucceeded, AssignmentComputed)
+    if any(getattr(e, "generation", None) == 1 for e in timeline.of(*first).between(since, until)):
+        return True
+    if any(
+        0 < (getattr(e, "epoch", None) or 0) <= FIRST_EPOCH
+        for e in timeline.of(GroupEpochBumped, MemberTransitioned).between(since, until)
+    ):
+        return True
+    states = [e.state for e in timeline.of(MemberIdIssued).between(begin, until)]
+    states += [e.state for e in timeline.of(MemberJoined).between(begin, until)]
+    return "Empty" in states or "Dead" in states
+
+
+def states_full_membership(timeline: Timeline, begin: int, until: int, departed: int) -> bool:
+    """True if a line shows that these were all members: an empty group afterwards, or a count before."""
+    if timeline.of(GroupEmptied).any_between(begin, until):
+        return True
+    counted = timeline.membership.counts.last(begin)
+    return counted is not None and 0 < counted.members <= departed
+
+
+def joins_stable_group(timeline: Timeline, at: int) -> bool:
+    """True if the coordinator gives a newcomer an id in a group state that needs members."""
+    # GroupCoordinator logs the group's true state there (KIP-394).
+    issued = timeline.of(MemberIdIssued).first(at - AT_ONCE_MS)
+    return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

@@ -1,20 +1,34 @@
-"""Members that stopped heartbeating, and what their own logs show of it."""
+"""Members that the coordinator lost or removed, and what their own logs and other threads show of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
+from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.rebalances import AssignmentReceived
+from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed
+from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
+from rebalance_forensics.events.rebalances import (
+    AssignmentReceived,
+    HeartbeatFailed,
+    JoinSucceeded,
+    SyncFailed,
+    SyncSucceeded,
+)
+from rebalance_forensics.events.streams import ThreadRemoved
 from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.membership.lost_membership import was_refused
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ROUND_TRIP_MS
 
 # The most lines of a member's own log that are quoted.
 OWN_LINES = 4
@@ -108,3 +122,128 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     ends = ((member, timeline.coverage.ends(member)) for member in others)
     early = [member for member, closed in ends if closed is not None and closed < absence.at]
     return any(not timeline.departures.of(member) for member in early)
+
+
+_NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
+
+
+# A coordinator evicts members one by one, each when its own session expires. Processes that were paused resume at
+# different times and give up a coordinator that they have not heard from for a session (AbstractCoordinator). An
+# administrator's request removes all members at once, and each learns of it at its next heartbeat (KIP-345).
+def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+    """Members of several processes that learned within one heartbeat interval that they are unknown."""
+    return timeline.cached(_expelled_at_once)
+
+
+def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
+    """The group expelled at once that this absence belongs to; empty where there is none."""
+    return timeline.cached(_by_their_departures).get(absence.departures[0].id, [])
+
+
+def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
+    return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
+
+
+def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+    interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
+    candidates = (
+        absence
+        for absence in absences(timeline, ("expelled",))
+        if not _has_coordinator_log(timeline, absence, interval) and not unassigned_when_lost(timeline, absence)
+    )
+    together = runs(
+        (absence for absence in candidates if _kept_its_coordinator(timeline, absence)),
+        lambda absence: absence.at,
+        interval,
+    )
+    return [group for group in together if _of_several_processes(group)]
+
+
+def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
+    """The heartbeat responses to a Java client that it is not a member."""
+    refusals = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
+    return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+
+
+def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The lines of an expulsion between the answers to its JoinGroup and its SyncGroup."""
+    # A coordinator removes a member that sends no SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890),
+    # running or not. Java clients log both answers from 2.6.1 on.
+    if any(d.why != "expelled" for d in absence.departures):
+        return ()
+    if all(isinstance(e, SyncFailed) for e in absence.departure_lines):
+        return absence.departure_lines
+    answered = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
+    if not isinstance(answered, JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
+        return ()
+    return (answered, *absence.departure_lines)
+
+
+def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The lines that show a lost membership, where the member's log begins with them and continues."""
+    # The answers to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
+    # minutes later, by its next commit or when it revokes its partitions; a log of warnings shows only such commits.
+    if not any(log.detailed for log in timeline.coverage.of(absence.participant)):
+        return ()
+    if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
+        return ()
+    lines = timeline.events_from(absence.participant, Event)
+    since = next((time_of(e) for e in lines if not isinstance(e, _NOTICED_LATE)), absence.at)
+    first = absence.departure_lines[0]
+    late = was_refused(first) or isinstance(first, OwnershipGivenUp)
+    return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
+
+
+def _has_coordinator_log(timeline: Timeline, absence: Absence, interval: int) -> bool:
+    """True if a coordinator's log covers the time: it shows how the member left."""
+    return bool(covering(timeline.coverage.brokers, absence.at - interval, absence.at))
+
+
+def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
+    """True if a log that would show it has no lost coordinator, lost connection, stop or start."""
+    if absence.start is not None or absence.stop is not None or not expulsion_notices(absence):
+        return False
+    begin = absence.at - session_timeout_ms(timeline)
+    if not covering(timeline.coverage.of(absence.participant), begin, absence.at):
+        return False
+    lost = timeline.events_from(absence.participant, CoordinatorLost, NodeDisconnected)
+    return not lost.any_between(begin, absence.back_at or absence.at + ROUND_TRIP_MS)
+
+
+def _of_several_processes(group: Sequence[Absence]) -> bool:
+    # Consumers of one process pause together.
+    return len({min(absence.participant.files, default="") for absence in group}) > 1
+
+
+def process_survived(timeline: Timeline, absence: Absence) -> bool:
+    """True if only some threads fell silent while others of their process stayed members."""
+    # The threads came back under their names, or stayed away as a thread does that an exception ended.
+    if absence.participant.kind != "instance":
+        return False
+    departed, back = _threads(absence.departures), _threads(absence.arrivals)
+    if not departed or not back <= departed:
+        return False
+    came = timeline.arrivals.of(absence.participant).between(0, absence.at)
+    if not back:
+        reach = together_ms(timeline)
+        initial = max((a.at for a in came if _threads([a]) & departed), default=absence.at)
+        came = [a for a in came if a.at <= initial + reach] if timeline.coverage.end >= absence.at + reach else []
+    known = _threads(came)
+    lost = timeline.departures.of(absence.participant).between(
+        absence.at - together_ms(timeline), (absence.back_at or absence.at) + together_ms(timeline)
+    )
+    return bool(known - departed - _threads(lost))
+
+
+def removed_by_application(timeline: Timeline, absence: Absence) -> list[ThreadRemoved]:
+    """The lines of KafkaStreams.removeStreamThread (KIP-663) that removed these threads; their process stays."""
+    if absence.participant.kind != "instance" or absence.start is not None:
+        return []
+    removals = timeline.events_from(absence.participant, ThreadRemoved).between(absence.at - AT_ONCE_MS, absence.at)
+    removed = {e.thread: e for e in removals if isinstance(e, ThreadRemoved) and e.phase == "removing"}
+    departed = _threads(absence.departures)
+    return [removed[thread] for thread in sorted(departed)] if departed and departed <= set(removed) else []
+
+
+def _threads(moves: Iterable[Arrival | Departure]) -> set[str]:
+    return {thread for m in moves if m.member and (thread := streams_thread(m.member))}

@@ -1,0 +1,574 @@
+"""The three things to look at in a rebalancing group: who leads, when, and who takes part.
+
+The time between rebalances is matched against the settings that explain it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import TypeGuard
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
+from rebalance_forensics.events.streams import StreamsParticipants
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Rebalance
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.model import (
+    Burst,
+    FailedAttempt,
+    Generation,
+    LeaderChange,
+    Leadership,
+    Participation,
+    Reading,
+    Spacing,
+)
+from rebalance_forensics.timeline.timeouts import (
+    CONNECT_DELAY,
+    HEARTBEAT,
+    INITIAL_DELAY,
+    POLL,
+    PROBING,
+    REBALANCE,
+    REQUEST,
+    SESSION,
+    possible_ms,
+)
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
+
+
+class Round(Struct, frozen=True, kw_only=True):
+    """One rebalance. `members` pairs each name with its member id; None where no line tells who took part."""
+
+    generation: int | None
+    started_at: EpochMs
+    stabilized_at: EpochMs | None
+    completed_at: EpochMs | None
+    leader: str | None
+    members: tuple[tuple[str, str | None], ...] | None
+    clients: int | None = None
+    consumers: int | None = None
+    followup: str | None = None
+    reason: str | None = None
+
+    def ended_at(self) -> int:
+        """The last known instant of it."""
+        return max(self.completed_at or 0, self.stabilized_at or 0, self.started_at)
+
+
+def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
+    """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
+    lists = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
+    times = [e.at or 0 for e in lists]
+    generations = _generations_by_number(timeline.generations)
+    used: set[int] = set()
+    rounds = []
+    for rebalance in timeline.rebalances:
+        index = _list_of(rebalance, times, used)
+        used |= {index} if index is not None else set()
+        generation = _generation_of(rebalance, generations)
+        rounds.append(_with_list(_round_of(rebalance, generation), lists[index] if index is not None else None))
+    alone = [_with_list(_bare(e), e) for i, e in enumerate(lists) if i not in used]
+    return tuple(sorted([*rounds, *alone], key=lambda r: (r.started_at, r.generation or 0)))
+
+
+def member_name(member_id: str) -> str:
+    """The client id (or group.instance.id) a member id starts with, else the id itself."""
+    return name_in_member_id(member_id) or member_id
+
+
+def shared_names(rounds: Sequence[Round]) -> frozenset[str]:
+    """The names that several members of one round have."""
+    often = [Counter(name for name, _ in each.members) for each in rounds if each.members]
+    return frozenset(name for counts in often for name, number in counts.items() if number > 1)
+
+
+def distinct_names(members: Sequence[tuple[str, str | None]], shared: Container[str]) -> dict[str, str | None]:
+    """Name -> member id; members whose name is shared go by their member ids in every round."""
+    return {(member or name if name in shared else name): member for name, member in members}
+
+
+def _generations_by_number(generations: Sequence[Generation]) -> dict[int, list[Generation]]:
+    found: dict[int, list[Generation]] = {}
+    for generation in generations:
+        found.setdefault(generation.generation, []).append(generation)
+    return found
+
+
+def _generation_of(rebalance: Rebalance, generations: dict[int, list[Generation]]) -> Generation | None:
+    """The generation it led to; numbers start again when a group was deleted, so the nearest in time counts."""
+    same = generations.get(rebalance.generation, []) if rebalance.generation is not None else []
+    if len(same) == 1:
+        return same[0]
+    return min(same, key=lambda g: abs((g.started_at or g.completed_at or 0) - rebalance.started_at), default=None)
+
+
+def _list_of(rebalance: Rebalance, times: Sequence[int], used: set[int]) -> int | None:
+    begin = (rebalance.stabilized_at or rebalance.started_at) - ROUND_TRIP_MS
+    end = rebalance.ended_at() + ROUND_TRIP_MS
+    index = bisect_left(times, begin)
+    while index < len(times) and times[index] <= end:
+        if index not in used:
+            return index
+        index += 1
+    return None
+
+
+def _round_of(rebalance: Rebalance, generation: Generation | None) -> Round:
+    return Round(
+        generation=rebalance.generation,
+        started_at=EpochMs(rebalance.started_at),
+        stabilized_at=_epoch(rebalance.stabilized_at),
+        completed_at=_epoch(rebalance.completed_at),
+        leader=member_name(generation.leader) if generation is not None and generation.leader else None,
+        members=_members_of(generation),
+        followup=rebalance.followup,
+        reason=generation.reason if generation is not None else None,
+    )
+
+
+def _epoch(value: int | None) -> EpochMs | None:
+    return None if value is None else EpochMs(value)
+
+
+def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], ...] | None:
+    if generation is None or (not generation.members and generation.outcome != "empty"):
+        return None
+    named = {
+        (m.instance_id or m.client_id or (member_name(m.member_id) if m.member_id else "?"), m.member_id)
+        for m in {m.instance_id or m: m for m in generation.members}.values()
+    }
+    return tuple(sorted(named, key=lambda m: (m[0], m[1] or "")))
+
+
+def _bare(event: Event) -> Round:
+    assert event.at is not None
+    return Round(generation=None, started_at=event.at, stabilized_at=None, completed_at=None, leader=None, members=None)
+
+
+def _with_list(known: Round, listed: StreamsParticipants | None) -> Round:
+    """The round with what its leader wrote: only the leader lists who takes part."""
+    if listed is None:
+        return known
+    leader = listed.speaker.thread or listed.speaker.client_id
+    consumers = sorted({member for _, members in listed.participants for member in members})
+    return replace(
+        known,
+        leader=known.leader or (member_name(leader) if leader else None),
+        members=tuple((member_name(m), m) for m in consumers) or known.members,
+        clients=listed.clients or len(listed.participants) or None,
+        consumers=listed.consumers or len(consumers) or None,
+    )
+
+
+# The timers that set the time between two rebalances.
+SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
+# Timers of long settings fire within this share of them.
+EXACT_SHARE = 0.03
+_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": CONNECT_DELAY}
+_WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
+_CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
+
+
+class _Clock(Struct, frozen=True):
+    """The group's timeouts, configured or by default."""
+
+    timeline: Timeline
+    values: Mapping[str, Sequence[tuple[int, bool]]]
+    """Of each setting the configured values, else what the default may be."""
+    departed_at: Sequence[int]
+    """The times of the timeline's departures."""
+    formed_at: Sequence[int]
+    """When members joined an empty group."""
+
+    def departures(self, after: int, until: int) -> Sequence[Departure]:
+        """Members that left in that time."""
+        first, last = bisect_right(self.departed_at, after), bisect_right(self.departed_at, until)
+        return self.timeline.departures[first:last]
+
+    def formed(self, during: Round) -> bool:
+        """True if the group was empty when that rebalance began."""
+        index = bisect_left(self.formed_at, during.started_at - ROUND_TRIP_MS)
+        return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
+
+    def on_purpose(self, during: Round) -> bool:
+        """True if a client logged a rebalance on request, which no timer sets off."""
+        near = during.started_at - ROUND_TRIP_MS, during.started_at + ROUND_TRIP_MS
+        asked = any(request.why in _WANTED for request in self.timeline.requests.between(*near))
+        closed = any(departure.why in _CLOSED for departure in self.timeline.departures.between(*near))
+        return asked or closed or any(arrival.start is not None for arrival in self.timeline.arrivals.between(*near))
+
+    def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
+        """The value if `elapsed` is as long, or up to `late_ms` longer."""
+        for value, configured in self.values[setting]:
+            slack = max(ROUND_TRIP_MS, round(value * EXACT_SHARE))
+            if value and value - slack <= elapsed <= value + slack + late_ms:
+                return value, configured
+        return None
+
+
+def _clock_of(timeline: Timeline) -> _Clock:
+    formed_at = [a.at for a in timeline.arrivals if a.while_empty]
+    values = {setting: possible_ms(timeline, setting) for setting in SETTINGS}
+    return _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
+
+
+def spacings(timeline: Timeline) -> tuple[Spacing, ...]:
+    """Every gap between two rebalances, oldest first."""
+    return spacings_of(timeline, rounds_of(timeline))
+
+
+def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
+    """Intervals between rounds already known."""
+    clock = _clock_of(timeline)
+    pairs = list(pairwise(rounds))
+    gaps = [after.started_at - before.started_at for before, after in pairs]
+    evenly = _evenly(gaps)
+    found = []
+    for index, (before, after) in enumerate(pairs):
+        bare = Spacing(
+            from_generation=before.generation,
+            to_generation=after.generation,
+            at=after.started_at,
+            gap_ms=gaps[index],
+            evenly=evenly[index],
+        )
+        found.append(next(_explained(bare, before, after, clock), bare))
+    return tuple(found)
+
+
+def _evenly(gaps: Sequence[int]) -> list[bool]:
+    """Which gaps are as long as one beside them; the short gaps of a burst in between do not spoil a rhythm."""
+    before = _last_long(gaps)
+    after = _last_long(gaps[::-1])[::-1]
+    found = []
+    for index, gap in enumerate(gaps):
+        if gap < HEARTBEAT_MS:
+            found.append(False)
+            continue
+        neighbours = (*gaps[max(index - 1, 0) : index], *gaps[index + 1 : index + 2], before[index], after[index])
+        near = max(ROUND_TRIP_MS, round(gap * EXACT_SHARE))
+        found.append(any(o is not None and abs(o - gap) <= near for o in neighbours))
+    return found
+
+
+def _last_long(gaps: Sequence[int]) -> list[int | None]:
+    """For each gap the nearest one before it that lies between bursts."""
+    found: list[int | None] = []
+    last: int | None = None
+    for gap in gaps:
+        found.append(last)
+        last = gap if gap > NEXT_HEARTBEAT_MS else last
+    return found
+
+
+def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    """Explanations, those that a line supports first; equal numbers alone count only in a rhythm."""
+    yield from _by_follow_up(bare, before, after, clock)
+    yield from _by_departure(bare, before, after, clock)
+    yield from _by_barrier(bare, before, after, clock)
+    if bare.evenly and not clock.on_purpose(after):
+        yield from _by_number(bare, before, after, clock)
+
+
+def _spacing(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> Spacing:
+    return replace(bare, setting=setting, value_ms=value[0], configured=value[1], why=why)
+
+
+def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    setting = _OF_FOLLOW_UPS.get(after.followup)
+    if setting is None:
+        return
+    for mark in _marks(before):
+        fit = clock.fits(setting, after.started_at - mark)
+        if fit is not None:
+            yield _spacing(bare, setting, fit, f"a {after.followup} follow-up, due this long after the assignment")
+
+
+def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
+    for departure in clock.departures(before.started_at, after.started_at + ROUND_TRIP_MS):
+        who = departure.participant.name
+        if departure.why == "poll-timeout":
+            yield from _poll_timeout(bare, before, departure, clock)
+        elif departure.why in ("session-expired", "expelled"):
+            late = clock.values[HEARTBEAT][0][0]
+            for mark in _marks(before):
+                fit = clock.fits(SESSION, departure.at - mark, late)
+                if fit is not None:
+                    yield _spacing(
+                        bare,
+                        SESSION,
+                        fit,
+                        f"{who} had sent no heartbeat since the previous rebalance, and its session expired",
+                    )
+
+
+def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Clock) -> Iterator[Spacing]:
+    for mark in _marks(before):
+        fit = clock.fits(POLL, departure.at - mark)
+        if fit is not None:
+            why = f"{departure.participant.name} had not called poll() since its assignment in the previous rebalance"
+            yield _spacing(bare, POLL, fit, why)
+
+
+def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    """The rebalance before stood open for a whole timeout, and the next began as soon as it closed."""
+    if before.stabilized_at is None or after.started_at - before.stabilized_at > ROUND_TRIP_MS:
+        return
+    stood_open = before.stabilized_at - before.started_at
+    connect = clock.timeline.kind == "connect"
+    for setting in (REBALANCE if connect else POLL, INITIAL_DELAY):
+        fit = clock.fits(setting, stood_open)
+        if fit is not None and (setting != INITIAL_DELAY or clock.formed(before)):
+            yield _spacing(
+                bare, setting, fit, "the previous join phase lasted that long, and the next one began at once"
+            )
+
+
+def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    for setting in _of_kind(clock.timeline):
+        for mark in _marks(before):
+            fit = clock.fits(setting, after.started_at - mark)
+            if fit is not None and fit[0] >= HEARTBEAT_MS:
+                yield _spacing(bare, setting, fit, "the interval equals the setting; the logs show no other link")
+
+
+def _of_kind(timeline: Timeline) -> tuple[str, ...]:
+    """Settings that can set a rhythm in this kind of group, the most specific first."""
+    first = {"streams": (PROBING,), "connect": (CONNECT_DELAY,)}.get(timeline.kind, ())
+    return (*first, POLL, SESSION, REQUEST, HEARTBEAT)
+
+
+def _marks(before: Round) -> list[int]:
+    """Instants of the round before from which a timer may have run, the latest first."""
+    marks: list[int] = []
+    for at in (before.completed_at, before.stabilized_at, before.started_at):
+        if at is not None and at not in marks:
+            marks.append(at)
+    return marks
+
+
+# KIP-394: every newcomer is sent back once for its id; that is no failure.
+ROUND_TRIP = "MEMBER_ID_REQUIRED"
+_WHY = {
+    "UNKNOWN_MEMBER_ID": "the coordinator no longer knew the member: it had been removed, or its id was an old one",
+    "ILLEGAL_GENERATION": "the group had moved on to a later generation",
+    "NOT_COORDINATOR": "the broker was no longer the group's coordinator",
+    # GroupMetadataManager.storeGroup returns it when the append lacks replicas or times out.
+    "COORDINATOR_NOT_AVAILABLE": "the coordinator could not write to __consumer_offsets, or was shutting down",
+    "COORDINATOR_LOAD_IN_PROGRESS": "the new coordinator was still loading the group",
+    "FENCED_INSTANCE_ID": "another running member uses the same group.instance.id",
+    "GROUP_MAX_SIZE_REACHED": "the group was full",
+    "INCONSISTENT_GROUP_PROTOCOL": "the member and the group have no assignor or protocol type in common",
+    "GROUP_AUTHORIZATION_FAILED": "the member may not use the group",
+    "TOPIC_AUTHORIZATION_FAILED": "the member may not use the topic",
+    "REQUEST_TIMED_OUT": "the coordinator could not write to __consumer_offsets in time",
+    "NETWORK_EXCEPTION": "the connection to the coordinator broke",
+}
+Failed = JoinFailed | SyncFailed
+# Times, and what happened then, in words.
+Moves = tuple[Sequence[int], Sequence[str]]
+# Only a member that sent LeaveGroup left; the others were removed by the coordinator, or are merely missing.
+DEPARTED: Mapping[DepartureWhy, str] = {
+    "poll-timeout": "left (poll timeout)",
+    "unsubscribed": "left (unsubscribed)",
+    "closed": "left (closed)",
+    "left": "left",
+    "session-expired": "was removed (session expired)",
+    "rebalance-timeout": "was removed (rebalance timeout)",
+    "sync-timeout": "was removed (no SyncGroup in time)",
+    "revocation-timeout": "was fenced (revoked too slowly)",
+    "fenced": "was fenced",
+    "removed-by-admin": "was removed by an administrator",
+    "expelled": "was removed",
+    "died": "died",
+    "vanished": "was missing",
+}
+
+
+def tips(timeline: Timeline) -> Reading:
+    """All three, from one walk over the rebalances."""
+    rounds = rounds_of(timeline)
+    return Reading(
+        leadership=leadership_of(rounds),
+        close_together=close_together_of(timeline, rounds),
+        spacings=tuple(s for s in spacings_of(timeline, rounds) if s.evenly or s.setting is not None),
+        participants=participants_of(rounds),
+    )
+
+
+def participants(timeline: Timeline) -> tuple[Participation, ...]:
+    """Every rebalance with its leader and its members."""
+    return participants_of(rounds_of(timeline))
+
+
+def leadership(timeline: Timeline) -> Leadership:
+    """Stability of the leadership, and every move of it."""
+    return leadership_of(rounds_of(timeline))
+
+
+def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
+    """Participants of rounds already known."""
+    found = []
+    shared = shared_names(rounds)
+    before: dict[str, str | None] | None = None
+    for each in rounds:
+        now = None if each.members is None else distinct_names(each.members, shared)
+        found.append(_compared(each, now, before))
+        before = before if now is None else now
+    return tuple(found)
+
+
+def _compared(each: Round, now: dict[str, str | None] | None, before: dict[str, str | None] | None) -> Participation:
+    return Participation(
+        generation=each.generation,
+        at=each.started_at,
+        leader=each.leader,
+        members=None if now is None else tuple(sorted(now)),
+        missing=tuple(sorted(before.keys() - now.keys())) if now is not None and before is not None else (),
+        new=tuple(sorted(now.keys() - before.keys())) if now is not None and before is not None else (),
+        renewed=_renewed(now, before) if now and before else (),
+        consumers=each.consumers,
+        clients=each.clients,
+    )
+
+
+def _renewed(now: dict[str, str | None], before: dict[str, str | None]) -> tuple[str, ...]:
+    both = now.keys() & before.keys()
+    return tuple(sorted(n for n in both if now[n] and before[n] and now[n] != before[n]))
+
+
+def leadership_of(rounds: Sequence[Round]) -> Leadership:
+    """Leadership of rounds already known."""
+    known = [r for r in rounds if r.leader is not None]
+    changes = tuple(
+        LeaderChange(
+            generation=after.generation,
+            at=after.started_at,
+            before=before.leader,
+            after=after.leader,
+            former_took_part=_took_part(before.leader, before, after),
+        )
+        for before, after in pairwise(known)
+        if before.leader is not None and after.leader is not None and before.leader != after.leader
+    )
+    return Leadership(changes=changes, stable=not changes if len(known) > 1 else None)
+
+
+def _took_part(name: str, before: Round, after: Round) -> bool | None:
+    """True if a member took part under the id it had; under a new id it had lost its membership."""
+    if after.members is None:
+        return None
+    known = {member for other, member in before.members or () if other == name and member is not None}
+    return any(n == name and (not known or member is None or member in known) for n, member in after.members)
+
+
+def close_together(timeline: Timeline) -> tuple[Burst, ...]:
+    """Every burst of two rebalances or more."""
+    return close_together_of(timeline, rounds_of(timeline))
+
+
+def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
+    """Bursts of rounds already known."""
+    runs: list[list[Round]] = []
+    for each in rounds:
+        if runs and each.started_at - runs[-1][-1].ended_at() <= NEXT_HEARTBEAT_MS:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    bursts = [run for run in runs if len(run) > 1]
+    if not bursts:
+        return ()
+    moves = _moves(timeline)
+    failed = [e for e in timeline.of(JoinFailed, SyncFailed) if _is_failure(e)]
+    times = [e.at or 0 for e in failed]
+    return tuple(_burst(timeline, run, moves, failed[slice(*_during(times, run))]) for run in bursts)
+
+
+def _is_failure(event: Event) -> TypeGuard[Failed]:
+    return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP and event.at is not None
+
+
+def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
+    end = max(r.ended_at() for r in run)
+    return bisect_left(times, run[0].started_at - ROUND_TRIP_MS), bisect_right(times, end + ROUND_TRIP_MS)
+
+
+def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
+    explained = [r for r in run if r.reason]
+    return Burst(
+        generations=tuple(r.generation for r in run),
+        started_at=run[0].started_at,
+        ended_at=EpochMs(max(r.ended_at() for r in run)),
+        rebalances=len(run),
+        reasons=tuple(_began(moves, before, after) for before, after in pairwise(run)),
+        failures=_folded(_attempt(timeline, e, explained) for e in failed),
+    )
+
+
+def _moves(timeline: Timeline) -> tuple[Moves, ...]:
+    """Departures, arrivals and requests, each in order of time."""
+    asked = sorted(timeline.requests, key=lambda r: r.at)
+    return (
+        (
+            [d.at for d in timeline.departures],
+            [f"{d.participant.name} {DEPARTED[d.why]}" for d in timeline.departures],
+        ),
+        ([a.at for a in timeline.arrivals], [f"{a.participant.name} joined" for a in timeline.arrivals]),
+        ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
+    )
+
+
+def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
+    """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
+    if after.followup:
+        return f"a {after.followup} follow-up of the previous rebalance"
+    if after.reason:
+        return after.reason
+    begin, end = before.started_at, after.stabilized_at or after.started_at
+    found = chain.from_iterable(words[bisect_right(at, begin) : bisect_right(at, end)] for at, words in moves)
+    return "; ".join(dict.fromkeys(found)) or None
+
+
+def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
+    """The first of each kind, and how often it happened."""
+    kinds: dict[tuple[object, ...], FailedAttempt] = {}
+    for attempt in attempts:
+        kind = (attempt.who, attempt.api, attempt.generation, attempt.error, attempt.why)
+        known = kinds.get(kind)
+        kinds[kind] = attempt if known is None else replace(known, times=known.times + 1)
+    return tuple(kinds.values())
+
+
+def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> FailedAttempt:
+    assert event.at is not None
+    participant = timeline.participants.of_speaker(event)
+    return FailedAttempt(
+        at=event.at,
+        who=event.speaker.client_id
+        or (member_name(event.member) if event.member else participant.name if participant else None),
+        api="SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup",
+        generation=event.generation,
+        error=event.error,
+        why=_why(event, explained),
+        evidence=evidence_of(event),
+    )
+
+
+def _why(event: Failed, explained: Sequence[Round]) -> str:
+    if event.error == "REBALANCE_IN_PROGRESS":
+        which = f" of generation {event.generation}" if event.generation and event.generation > 0 else ""
+        later = bisect_left(explained, (event.at or 0) - ROUND_TRIP_MS, key=lambda r: r.started_at)
+        began = f" ({explained[later].reason})" if later < len(explained) else ""
+        return f"another rebalance had begun before the assignment{which} reached this member{began}"
+    return _WHY.get(event.error or "") or event.detail or "no reason was logged"
