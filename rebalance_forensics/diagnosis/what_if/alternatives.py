@@ -24,28 +24,11 @@ from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import PartitionsRevoked
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
-from rebalance_forensics.timeline.timeouts import (
-    DEFAULT_MS,
-    HEARTBEAT,
-    LEAST_SESSION,
-    POLL,
-    heartbeat_interval_ms,
-    setting_ms,
-    shown_ms,
-    shown_poll_ms,
-    shown_session_ms,
-)
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    REQUEST_MS,
-    ROUND_TRIP_MS,
-    SHORTEST_UNREAD_MS,
-    USUAL_TIMEOUTS,
-)
 
 # Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms.
 HEARTBEATS_A_SESSION = 3
@@ -115,7 +98,7 @@ def _delayed_rebalance(fault: Fault, pace: Pace) -> bool:
 
 
 def _usual_below(present: int, least: int) -> int | None:
-    return max((usual for usual in USUAL_TIMEOUTS if least <= usual <= present // SHORTER), default=None)
+    return max((usual for usual in windows.USUAL_TIMEOUTS if least <= usual <= present // SHORTER), default=None)
 
 
 COOPERATIVE = "cooperative rebalancing"
@@ -204,11 +187,11 @@ def alternatives(
 ) -> tuple[WhatIf, ...]:
     """The protocols and timeouts that would have cost less; none where the simulation proves nothing."""
     own = protocol_of(timeline)
-    if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < ROUND_TRIP_MS:
+    if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < windows.ROUND_TRIP_MS:
         return ()
     offers = tuple(alternatives_to(timeline, own))
     sequence = fault_sequence(timeline, started, ended, rebalances)
-    session = shown_session_ms(timeline)
+    session = timeouts.shown_session_ms(timeline)
     if sequence is None or session is None:
         return ()
     auto_commit = timeline.settings.get("enable.auto.commit", "true") == "true"
@@ -216,17 +199,18 @@ def alternatives(
     gap = poll_gap(timeline, sequence.until, commits_first=commits)
     if gap is None:
         return (_unknown(offers),) if offers else ()
-    poll = shown_poll_ms(timeline, any_member=True)
+    poll = timeouts.shown_poll_ms(timeline, any_member=True)
     pace = Pace(
         between_polls=(gap.low, gap.high),
-        heartbeat=heartbeat_interval_ms(timeline),
+        heartbeat=timeouts.heartbeat_interval_ms(timeline),
         session=session,
-        poll_interval=poll or DEFAULT_MS[POLL],
+        poll_interval=poll or timeouts.DEFAULT_MS[timeouts.POLL],
         commits_first=commits,
     )
     known = KnownTimeouts(
-        least_session=setting_ms(timeline, LEAST_SESSION) or DEFAULT_MS[LEAST_SESSION],
-        heartbeat=shown_ms(timeline, HEARTBEAT) is not None,
+        least_session=timeouts.setting_ms(timeline, timeouts.LEAST_SESSION)
+        or timeouts.DEFAULT_MS[timeouts.LEAST_SESSION],
+        heartbeat=timeouts.shown_ms(timeline, timeouts.HEARTBEAT) is not None,
         poll_interval=poll is not None,
     )
     present = simulate(sequence, pace, own)
@@ -261,11 +245,11 @@ def _commits_before_it_returns(timeline: Timeline) -> bool:
 def _is_like(present: Simulated, impact: Impact) -> bool:
     """True if the simulation of the group's own protocol agrees with what the logs show."""
     unread, stopped = impact.unread_partition_ms or 0, impact.stopped_ms
-    off = max(OFF_PART * unread, HEARTBEAT_MS * (impact.unread_partitions or 1))
+    off = max(OFF_PART * unread, windows.HEARTBEAT_MS * (impact.unread_partitions or 1))
     near = present.partition_ms.low - off <= unread <= present.partition_ms.high + off
     if stopped is None:
         return near
-    off = max(OFF_PART * stopped, HEARTBEAT_MS)
+    off = max(OFF_PART * stopped, windows.HEARTBEAT_MS)
     return near and present.stopped_ms.low - off <= stopped <= present.stopped_ms.high + off
 
 
@@ -299,14 +283,14 @@ def _saving(differences: list[float], cost: int | None) -> Saving:
 
 
 def _is_worth_it(saving: Saving | None, present: float) -> bool:
-    return saving is not None and saving.low > 0 and saving.likely >= max(ROUND_TRIP_MS, LEAST_PART * present)
+    return saving is not None and saving.low > 0 and saving.likely >= max(windows.ROUND_TRIP_MS, LEAST_PART * present)
 
 
 def _simulated_with(case: _Case) -> str:
     gap, now = case.gap, seconds(round(case.present.partition_ms.middle))
     lasts = (
         f"{seconds(round(gap.low))} to {seconds(round(gap.high))}"
-        if gap.high >= SHORTEST_UNREAD_MS
+        if gap.high >= windows.SHORTEST_UNREAD_MS
         else "less than 0.1 s"
     )
     batches = f"{lasts} between polls"
@@ -363,13 +347,13 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
     # The heartbeat thread logs that the group rebalances; the member rejoins at its next poll. The notice comes at any
     # time of a batch, so half of the members wait for less than half of one: a batch takes about twice the median wait.
     waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
-    busy = [wait for wait in waits if wait > REQUEST_MS]
+    busy = [wait for wait in waits if wait > windows.REQUEST_MS]
     known = busy if len(busy) >= FEWEST else waits
     if len(known) < FEWEST:
         return None
     # A cooperative member that commits before it joins waits for the poll after that as well.
     polls = 1.5 if timeline.mode == "cooperative" and commits_first and known is busy else 0.5
-    likely = max(REQUEST_MS, median(known) / polls)
+    likely = max(windows.REQUEST_MS, median(known) / polls)
     apart = min(0.6, UNEVEN / sqrt(len(known))) * (0.5 / polls)
     return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
 

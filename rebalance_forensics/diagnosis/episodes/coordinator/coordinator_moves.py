@@ -56,30 +56,12 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import (
-    JOIN_LAPSE,
-    POLL,
-    REQUEST,
-    configured_ms,
-    heartbeat_interval_ms,
-    session_timeout_ms,
-    shown_poll_ms,
-    shown_session_ms,
-)
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    PROCESS_START_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-)
 
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 # A few members' lines show a move as well as all of them.
@@ -116,7 +98,9 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     by_members = [] if settled is None else _found_another(timeline, settled)
     alone = [] if settled is None else _moves_without_load(timeline, settled)
     for moves_of_kind in (_answered(timeline), by_members, alone, _refused_again(timeline)):
-        moves += [m for m in moves_of_kind if not any(abs(m.at - known.at) <= ONE_REBALANCE_MS for known in moves)]
+        moves += [
+            m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
+        ]
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
@@ -126,7 +110,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
 
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
     """Every broker with a log began a shutdown within a minute and none came back."""
-    begin, end = chain[0].at - PROCESS_START_MS, chain[-1].at + ONE_REBALANCE_MS
+    begin, end = chain[0].at - windows.PROCESS_START_MS, chain[-1].at + windows.ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
     stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
     return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
@@ -183,7 +167,7 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
     # A broker that starts also loads the groups it coordinated before.
-    begin, end = time_of(load) - REQUEST_TIMEOUT_MS, time_of(load)
+    begin, end = time_of(load) - windows.REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
     started = timeline.of(BrokerStarted).between(begin, end)
     return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
@@ -196,7 +180,7 @@ def _loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
     elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
     if not starts or not elected:
         return False
-    return time_of(elected[-1]) - time_of(starts[-1]) > REQUEST_TIMEOUT_MS
+    return time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
 
 
 def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
@@ -206,7 +190,7 @@ def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
 
 def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
     """True if the next load shows the same move: by another broker, or by the same one soon after its restart."""
-    load = loads.first(time_of(event) - ROUND_TRIP_MS)
+    load = loads.first(time_of(event) - windows.ROUND_TRIP_MS)
     if load is None:
         return False
     return load.speaker.broker != broker or not _loaded_long_after_start(timeline, load)
@@ -214,7 +198,7 @@ def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event
 
 def _keeps_it(timeline: Timeline, event: Event) -> bool:
     # Clocks that differ interleave the lines of two brokers: only a broker that logs alone afterwards has the group.
-    after = timeline.coordinator_events.between(time_of(event), time_of(event) + ONE_REBALANCE_MS)
+    after = timeline.coordinator_events.between(time_of(event), time_of(event) + windows.ONE_REBALANCE_MS)
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
 
 
@@ -233,16 +217,16 @@ def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
         return False
     waited = time_of(lost) - time_of(asked)
     limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
-    return any(limit <= waited <= limit + HEARTBEAT_MS for limit in limits)
+    return any(limit <= waited <= limit + windows.HEARTBEAT_MS for limit in limits)
 
 
 def _join_limits(timeline: Timeline) -> frozenset[int]:
-    polls = configured_ms(timeline, POLL)
-    return frozenset(max(request, poll + JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
+    polls = timeouts.configured_ms(timeline, timeouts.POLL)
+    return frozenset(max(request, poll + timeouts.JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
 
 
 def _requests(timeline: Timeline) -> frozenset[int]:
-    return configured_ms(timeline, REQUEST)
+    return timeouts.configured_ms(timeline, timeouts.REQUEST)
 
 
 def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
@@ -250,8 +234,8 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
         return False
-    commits = timeline.events_from(who, OffsetCommitFailed).between(at - ROUND_TRIP_MS, at)
-    found = timeline.events_from(who, CoordinatorFound).between(at, at + ROUND_TRIP_MS)
+    commits = timeline.events_from(who, OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
+    found = timeline.events_from(who, CoordinatorFound).between(at, at + windows.ROUND_TRIP_MS)
     refused = any(e.error in _WRITE_ERRORS for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
 
@@ -314,12 +298,12 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         ungrouped = [
             e
             for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
-                max(settled, at - ONE_REBALANCE_MS), at + 2 * ROUND_TRIP_MS
+                max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
             )
             if e.group == timeline.group or f"broker-{affected_broker(e)}" == before
         ]
         yield CoordinatorMove(
-            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - REQUEST_TIMEOUT_MS)]),
+            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - windows.REQUEST_TIMEOUT_MS)]),
             broker=before,
             events=(load, *ungrouped[:4]),
             shown_by="load",
@@ -337,7 +321,7 @@ def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str |
         return None
     if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
-    lost = timeline.of(CoordinatorLost).between(at - ONE_REBALANCE_MS + 1, at + ONE_REBALANCE_MS - 1)
+    lost = timeline.of(CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
     known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
     other = [c for c in known if c != load.speaker.broker]
@@ -349,7 +333,7 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     if not lost:
         return None
     stopped = timeline.of(BrokerStopped).between(
-        time_of(lost[0]) - ONE_REBALANCE_MS, time_of(lost[-1]) + ONE_REBALANCE_MS
+        time_of(lost[0]) - windows.ONE_REBALANCE_MS, time_of(lost[-1]) + windows.ONE_REBALANCE_MS
     )
     brokers = {number for e in stopped if (number := affected_broker(e)) is not None}
     return brokers.pop() if len(brokers) == 1 else None
@@ -370,7 +354,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
         if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
     ]
     heard = [a for a in timeline.membership.members if a.has_log]
-    for run in runs(lost, time_of, PROCESS_START_MS):
+    for run in runs(lost, time_of, windows.PROCESS_START_MS):
         participants = {timeline.participants.of_speaker(e) for e in run} - {None}
         brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
         broker = brokers[0] if brokers else _stopped_at(timeline, run)
@@ -411,7 +395,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     initial = _first_generation_at(timeline)
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
-    for run in runs(refused, time_of, PROCESS_START_MS):
+    for run in runs(refused, time_of, windows.PROCESS_START_MS):
         named = [e.coordinator for e in run if isinstance(e, CoordinatorLost)] + [_found_before(timeline, run[0])]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
@@ -463,7 +447,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     # A client that is cut off finds the same broker again. Brokers that missed the move still name the former for a
     # while.
     lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
-    for run in runs(lost, time_of, PROCESS_START_MS):
+    for run in runs(lost, time_of, windows.PROCESS_START_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
         if broker is not None and _of_a_member(timeline, run):
             yield _of_run(timeline, run, f"broker-{broker}", "another", until=_found_again(timeline, run))
@@ -472,7 +456,7 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
     found = timeline.events_from(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
-    soon = found is not None and time_of(found) - time_of(lost) <= ONE_REBALANCE_MS
+    soon = found is not None and time_of(found) - time_of(lost) <= windows.ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
 
 
@@ -494,7 +478,7 @@ def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
     # one.
     first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
-    reach = max(NEXT_HEARTBEAT_MS, 2 * heartbeat_interval_ms(timeline))
+    reach = max(windows.NEXT_HEARTBEAT_MS, 2 * timeouts.heartbeat_interval_ms(timeline))
     return min(later - earlier for earlier, later in pairwise(times)) > reach
 
 
@@ -508,7 +492,7 @@ def _is_denied(timeline: Timeline, event: Event) -> bool:
     # A client that loses its permission on the group gives up its coordinator as well.
     participant, at = timeline.participants.of_speaker(event), time_of(event)
     denials = denied(timeline).get(participant, []) if participant is not None else []
-    return any(at - AT_ONCE_MS < time_of(e) < at + AT_ONCE_MS for e in denials)
+    return any(at - windows.AT_ONCE_MS < time_of(e) < at + windows.AT_ONCE_MS for e in denials)
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
@@ -530,7 +514,7 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
         return participant is not None
     if timeline.starts.of(participant).last(at) is not None:
         return False
-    return any(log.begin < at - session_timeout_ms(timeline) for log in timeline.coverage.of(participant))
+    return any(log.begin < at - timeouts.session_timeout_ms(timeline) for log in timeline.coverage.of(participant))
 
 
 def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
@@ -558,7 +542,7 @@ def _is_loss(event: Event) -> bool:
 
 
 def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
-    return runs(chain, lambda m: m.at, PROCESS_START_MS, until=lambda m: m.until)
+    return runs(chain, lambda m: m.at, windows.PROCESS_START_MS, until=lambda m: m.until)
 
 
 class CoordinatorMove(Struct, frozen=True):
@@ -580,13 +564,13 @@ def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
         at
         for at in set(times)
         if table.is_unknown_at(at)
-        or any(not _is_closed(timeline, member, at) for member in table.members_at(at, within_ms=ROUND_TRIP_MS))
+        or any(not _is_closed(timeline, member, at) for member in table.members_at(at, within_ms=windows.ROUND_TRIP_MS))
     }
 
 
 def _is_closed(timeline: Timeline, member: Participant, at: int) -> bool:
     # A Streams instance or a static member that closed stays a member until its session expires.
-    stop = timeline.stops.of(member).last(at + ROUND_TRIP_MS)
+    stop = timeline.stops.of(member).last(at + windows.ROUND_TRIP_MS)
     start = timeline.starts.of(member).last(at)
     return stop is not None and stop.at > (start.at if start is not None else 0)
 
@@ -597,7 +581,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     found: list[Fact] = []
     left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
-        begin, end = move.at - ROUND_TRIP_MS, move.until + PROCESS_START_MS
+        begin, end = move.at - windows.ROUND_TRIP_MS, move.until + windows.PROCESS_START_MS
         requests = timeline.requests.between(begin, end)
         found += [
             r
@@ -626,21 +610,21 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
     """The load of the group that restarted the session whose expiry this departure is."""
-    session = shown_session_ms(timeline)
+    session = timeouts.shown_session_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
     loaded = timeline.of(GroupLoaded)
     if not loaded:
         return None
     begin = departure.at - session
-    loads = loaded.between(begin - ROUND_TRIP_MS, begin + ROUND_TRIP_MS)
+    loads = loaded.between(begin - windows.ROUND_TRIP_MS, begin + windows.ROUND_TRIP_MS)
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     return next((load for load in loads if load.speaker.broker in speakers), None)
 
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """True if the member's own log shows it waiting for the moved broker for as long as it may go without poll()."""
-    if departure.at < move.at - ROUND_TRIP_MS or move.broker == UNNAMED:
+    if departure.at < move.at - windows.ROUND_TRIP_MS or move.broker == UNNAMED:
         return False
     if any(f"broker-{unreachable.broker}" == move.broker for unreachable in unreachable_before(timeline, departure)):
         return True
@@ -651,8 +635,8 @@ def _blocked_by_broker(timeline: Timeline, departure: Departure, move: Coordinat
 def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
     """How long a member may go without poll(), or without a heartbeat, before it loses its membership."""
     if departure.why in UNANNOUNCED:
-        return session_timeout_ms(timeline)
-    return shown_poll_ms(timeline, departure.events) or REQUEST_TIMEOUT_MS
+        return timeouts.session_timeout_ms(timeline)
+    return timeouts.shown_poll_ms(timeline, departure.events) or windows.REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:
@@ -660,13 +644,15 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
-    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + PROCESS_START_MS)
+    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + windows.PROCESS_START_MS)
     for event in given_up:
         if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
             yield _age(event)
     for lost in timeline.events_from(member, CoordinatorLost).between(move.at, departure.at):
         found = timeline.events_from(member, CoordinatorFound).first(time_of(lost))
-        if lost.coordinator in (None, number) and (found is None or time_of(found) >= departure.at - ROUND_TRIP_MS):
+        if lost.coordinator in (None, number) and (
+            found is None or time_of(found) >= departure.at - windows.ROUND_TRIP_MS
+        ):
             yield departure.at - time_of(lost)
 
 
@@ -675,7 +661,7 @@ def _age(event: NodeDisconnected) -> int:
     # Releases before 3.1 do not log it.
     if event.elapsed_ms is not None:
         return event.elapsed_ms
-    return REQUEST_TIMEOUT_MS if event.cause == "request timeout" else 0
+    return windows.REQUEST_TIMEOUT_MS if event.cause == "request timeout" else 0
 
 
 def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
@@ -702,7 +688,7 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
         return False
     if departure.stayed:
         return True
-    loads = timeline.of(GroupLoaded).between(move.at - PROCESS_START_MS, departure.at)
+    loads = timeline.of(GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
 
@@ -713,7 +699,7 @@ def _session_lost_in_move(timeline: Timeline, departure: Departure, move: Coordi
     load = load_that_restarted(timeline, departure)
     if load is None or load not in move.events:
         return False
-    begin, ends = time_of(load) - ONE_REBALANCE_MS, timeline.coverage.ends(departure.participant)
+    begin, ends = time_of(load) - windows.ONE_REBALANCE_MS, timeline.coverage.ends(departure.participant)
     if timeline.starts.of(departure.participant).any_between(begin, departure.at):
         return False
     if departure.returned is not None:
@@ -723,4 +709,4 @@ def _session_lost_in_move(timeline: Timeline, departure: Departure, move: Coordi
 
 
 def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    return bool(timeline.moves(at - 2 * ROUND_TRIP_MS + 1, at + 2 * ROUND_TRIP_MS - 1))
+    return bool(timeline.moves(at - 2 * windows.ROUND_TRIP_MS + 1, at + 2 * windows.ROUND_TRIP_MS - 1))

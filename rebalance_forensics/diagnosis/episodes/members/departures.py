@@ -29,6 +29,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
     SyncSucceeded,
 )
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import logs_leadership
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
@@ -38,14 +39,6 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    PROCESS_START_MS,
-    ROUND_TRIP_MS,
-    TICK_MS,
-)
 
 
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
@@ -84,7 +77,7 @@ def shutdowns(timeline: Timeline) -> list[list[Absence]]:
 
 def one_shutdown_ms(timeline: Timeline) -> int:
     """The longest gap between two members of one shutdown: as long as the group waits for a silent member."""
-    return max(PROCESS_START_MS, shown_session_ms(timeline) or 0)
+    return max(windows.PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
 def with_members(timeline: Timeline) -> TimeIndex[int]:
@@ -96,7 +89,7 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     """True if the coordinator logs an empty group before anybody joins again."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
-    return timeline.of(GroupEmptied).any_between(last - ROUND_TRIP_MS, until)
+    return timeline.of(GroupEmptied).any_between(last - windows.ROUND_TRIP_MS, until)
 
 
 def was_last_member(timeline: Timeline, absence: Absence) -> bool:
@@ -121,7 +114,7 @@ def _leaders_log_assignments(timeline: Timeline) -> bool:
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
     # KafkaJS prints the leader: another leader, or one that was cut off, may mean earlier members. So may a Sarama log
     # that ends before its session does, unless the generation is known.
-    reports = timeline.of(JoinReported).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
+    reports = timeline.of(JoinReported).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
     leaders = {e.leader for e in reports if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
@@ -129,7 +122,7 @@ def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: 
 def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """True if a member that did not arrive with these gave up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
-    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + NEXT_HEARTBEAT_MS)
+    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
     speakers = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
     return any(participant is not None and participant not in came for participant in speakers)
 
@@ -203,7 +196,7 @@ def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
     """Arrivals close in time, or taken in by one first rebalance, however long it waited."""
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
-    for run in runs(timeline.arrivals, lambda a: a.at, PROCESS_START_MS):
+    for run in runs(timeline.arrivals, lambda a: a.at, windows.PROCESS_START_MS):
         if found and any(_spans(r, found[-1][-1].at, run[0].at) for r in first):
             found[-1] += run
         else:
@@ -214,7 +207,7 @@ def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
 def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
     """True if it was open from one arrival to the other."""
     until = rebalance.stabilized_at
-    return until is not None and rebalance.started_at - AT_ONCE_MS <= earlier and later <= until
+    return until is not None and rebalance.started_at - windows.AT_ONCE_MS <= earlier and later <= until
 
 
 def _had_left(arrival: Arrival, since: int) -> bool:
@@ -224,14 +217,14 @@ def _had_left(arrival: Arrival, since: int) -> bool:
 
 def _is_added_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:
     # A thread added to a running instance (KIP-663) shares the process start of the threads that formed the group.
-    if arrival.participant.kind != "instance" or arrival.at <= settled + HEARTBEAT_MS:
+    if arrival.participant.kind != "instance" or arrival.at <= settled + windows.HEARTBEAT_MS:
         return False
     return any(a.participant is arrival.participant and a.start is arrival.start and a.at <= settled for a in initial)
 
 
 def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
     # Clients send their JoinGroup a little before the coordinator logs that the group was empty.
-    begin, until = run[0].at, run[0].at + AT_ONCE_MS
+    begin, until = run[0].at, run[0].at + windows.AT_ONCE_MS
     if (
         timeline.coverage.is_excerpt
         and not joins_empty_group(timeline, begin, until)
@@ -274,7 +267,7 @@ def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     # A session that expires sooner than it lasts began earlier, before the logs. The same holds for a member that the
     # coordinator still has to evict although its client logged a close.
     came = {a.member for a in timeline.arrivals}
-    soon = timeline.departures.between(run[0].at, run[0].at + AT_ONCE_MS)
+    soon = timeline.departures.between(run[0].at, run[0].at + windows.AT_ONCE_MS)
     if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
         return True
     later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
@@ -297,13 +290,13 @@ def _settled(timeline: Timeline) -> TimeIndex[int]:
 
 def _is_initial(arrival: Arrival, settled: int) -> bool:
     if arrival.start is not None:
-        return arrival.start.at <= settled + HEARTBEAT_MS
-    return arrival.at <= settled + AT_ONCE_MS
+        return arrival.start.at <= settled + windows.HEARTBEAT_MS
+    return arrival.at <= settled + windows.AT_ONCE_MS
 
 
 def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
     populated = timeline.cached(_populated_at)
-    if populated is None or populated >= first.at - NEXT_HEARTBEAT_MS:
+    if populated is None or populated >= first.at - windows.NEXT_HEARTBEAT_MS:
         return True
     return timeline.departures.last(first.at) is not None
 
@@ -329,7 +322,7 @@ def _final_run(run: list[Absence]) -> list[Absence]:
     # A member that left long before the others, who then left in a row, was removed; the others were shut down.
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
-        if gap >= AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
+        if gap >= windows.AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
             return _final_run(run[place + 1 :])
     return run
 
@@ -388,7 +381,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else None
-    if with_members(timeline).any_between(last + TICK_MS, until or timeline.last):
+    if with_members(timeline).any_between(last + windows.TICK_MS, until or timeline.last):
         return False
     departed = {a.participant for a in group}
     end = until or timeline.last
@@ -402,7 +395,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if participant in departed:
             continue
         came = timeline.arrivals.of(participant).last(last)
-        went = timeline.departures.of(participant).last(last + ROUND_TRIP_MS)
+        went = timeline.departures.of(participant).last(last + windows.ROUND_TRIP_MS)
         if went is None and (
             _stopped_for_good(timeline, participant, last) or _joined_later_life(timeline, participant, until)
         ):
@@ -410,7 +403,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if went is None and (
             came
             or not participant.member_ids.isdisjoint(listed)
-            or timeline.events_from(participant, Event).first(last + HEARTBEAT_MS + 1)
+            or timeline.events_from(participant, Event).first(last + windows.HEARTBEAT_MS + 1)
         ):
             return False
         if went is not None and came is not None and came.at > went.at:
@@ -431,7 +424,7 @@ def _joined_later_life(timeline: Timeline, participant: Participant, since: int 
     first = timeline.arrivals.of(participant).first(0)
     if since is None or first is None or first.at < since:
         return False
-    return timeline.events_from(participant, Event).last(since - PROCESS_START_MS) is None
+    return timeline.events_from(participant, Event).last(since - windows.PROCESS_START_MS) is None
 
 
 def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
@@ -448,7 +441,7 @@ def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
     """True if a line shows that the group was empty when a member joined."""
     if timeline.of(GroupEmptied).last(until) is not None:
         return True
-    since = begin - AT_ONCE_MS
+    since = begin - windows.AT_ONCE_MS
     if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
         return True
     first = (GenerationStabilized, JoinSucceeded, AssignmentComputed)
@@ -475,5 +468,5 @@ def states_full_membership(timeline: Timeline, begin: int, until: int, departed:
 def joins_stable_group(timeline: Timeline, at: int) -> bool:
     """True if the coordinator gives a newcomer an id in a group state that needs members."""
     # GroupCoordinator logs the group's true state there (KIP-394).
-    issued = timeline.of(MemberIdIssued).first(at - AT_ONCE_MS)
+    issued = timeline.of(MemberIdIssued).first(at - windows.AT_ONCE_MS)
     return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

@@ -25,6 +25,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import JoinSucceeded
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, logs_leave_group
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -34,15 +35,6 @@ from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-    SUCCESSION_MS,
-)
 
 # Evidence of a return.
 RETURNS = (StaticReturn, JoinSucceeded)
@@ -77,7 +69,7 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     found: list[Event] = []
     for each in group:
         joined = timeline.events_from(each.participant, JoinSucceeded)
-        near = joined.between(each.at - REQUEST_TIMEOUT_MS, each.at + REQUEST_TIMEOUT_MS)
+        near = joined.between(each.at - windows.REQUEST_TIMEOUT_MS, each.at + windows.REQUEST_TIMEOUT_MS)
         found += sorted(near, key=lambda e: abs(time_of(e) - each.at))[:1]
     return found
 
@@ -98,14 +90,17 @@ def _has_former_process(timeline: Timeline, returned: Return) -> bool:
 
 def _is_logged(logged: TimeIndex[Return], rejoin: Return) -> bool:
     """True if the coordinator logs the return that the member shows: no member comes back twice so soon."""
-    near = logged.between(rejoin.at - ONE_REBALANCE_MS + 1, rejoin.at + ONE_REBALANCE_MS - 1)
+    near = logged.between(rejoin.at - windows.ONE_REBALANCE_MS + 1, rejoin.at + windows.ONE_REBALANCE_MS - 1)
     return any(other.participant is rejoin.participant for other in near)
 
 
 def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact, ...]:
     """The facts that record these returns, and the members' departures and arrivals meanwhile."""
     participants = {r.participant for r in group}
-    begin, end = min(r.at for r in group) - ONE_REBALANCE_MS, max(r.at for r in group) + NEXT_HEARTBEAT_MS
+    begin, end = (
+        min(r.at for r in group) - windows.ONE_REBALANCE_MS,
+        max(r.at for r in group) + windows.NEXT_HEARTBEAT_MS,
+    )
     came = [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and not a.first]
     departures = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
     left = [d for d in departures if d.why in ("closed", "vanished", "left")]
@@ -122,9 +117,9 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
         first = reached.setdefault(event.generation, event.at)
         start = timeline.starts.of(participant).last(event.at - 1)
         restarted = start is not None and start.at > first
-        if participant.instance_ids and start is not None and restarted and event.at - first > HEARTBEAT_MS:
-            since = max(start.at, event.at - REQUEST_TIMEOUT_MS)
-            near = timeline.arrivals.of(participant).between(since, event.at + REQUEST_TIMEOUT_MS)
+        if participant.instance_ids and start is not None and restarted and event.at - first > windows.HEARTBEAT_MS:
+            since = max(start.at, event.at - windows.REQUEST_TIMEOUT_MS)
+            near = timeline.arrivals.of(participant).between(since, event.at + windows.REQUEST_TIMEOUT_MS)
             arrival = near[0] if near else None
             yield Return(participant, event.at, (event,), arrival)
 
@@ -333,7 +328,7 @@ def _all_at_once(group: list[Restart]) -> bool:
     """True if all left at once, before any was up again or after all were: no walk over the members."""
     down, up = [r.absence.at for r in group], [r.up_at for r in group]
     apart = max(down) < min(up) or max(up) < min(down)
-    return apart and max(down) - min(down) <= AT_ONCE_MS
+    return apart and max(down) - min(down) <= windows.AT_ONCE_MS
 
 
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
@@ -366,7 +361,7 @@ def same_process(timeline: Timeline, absence: Absence) -> bool:
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
     """True if the newcomer had left again before the member left whose place it might have taken."""
-    return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - AT_ONCE_MS)
+    return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - windows.AT_ONCE_MS)
 
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
@@ -385,8 +380,8 @@ def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
         tasks = {client for client in absence.participant.client_ids if client.startswith(SINK_CLIENTS)}
         if not tasks or absence.back_at is not None:
             continue
-        since = absence.at - session_timeout_ms(timeline) - NEXT_HEARTBEAT_MS
-        near = timeline.arrivals.between(since, absence.at + SUCCESSION_MS)
+        since = absence.at - session_timeout_ms(timeline) - windows.NEXT_HEARTBEAT_MS
+        near = timeline.arrivals.between(since, absence.at + windows.SUCCESSION_MS)
         taken = tuple(a for a in near if a.participant is not absence.participant and a.participant.client_ids & tasks)
         if taken:
             found[id(absence)] = taken
@@ -419,7 +414,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
         since = absence.at - _silence_ms(timeline) if id(absence) in silent else 0
         # One of the two has a generated name; a KIP-848 member gets a real one once the group is back on classic.
         may_be = newcomers if is_bare_member_id(absence.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(absence.at, SUCCESSION_MS) if a.id not in used and a.at >= since)
+        near = (a for a in may_be.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used and a.at >= since)
         others = (a for a in near if a.participant is not absence.participant)
         taken = next((a for a in others if not has_left_by(timeline, a, absence.at)), None)
         if taken is not None:
@@ -431,7 +426,7 @@ def _restarts(timeline: Timeline) -> list[Restart]:
 
 def _silence_ms(timeline: Timeline) -> int:
     # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
-    return session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
+    return session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
 
 
 def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
@@ -451,7 +446,7 @@ def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
 
 def _ends_as_it_starts(timeline: Timeline, absence: Absence) -> bool:
     end, start = timeline.coverage.ends(absence.participant), absence.start
-    if end is None or start is None or end > start.at + ROUND_TRIP_MS:
+    if end is None or start is None or end > start.at + windows.ROUND_TRIP_MS:
         return False
     stopped = (e.at or 0 for stop in timeline.stops.of(absence.participant) for e in stop.events)
     return all(at <= start.at for at in stopped)
@@ -493,7 +488,7 @@ def _replacements(timeline: Timeline) -> list[Restart]:
     taken: dict[int, Arrival] = {}
     absences = _unreturned(timeline, {id(r.absence) for r in known})
     for absence in absences:
-        near = (a for a in newcomers.nearest(absence.at, SUCCESSION_MS) if a.id not in used)
+        near = (a for a in newcomers.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
         newcomer = next((a for a in near if _may_succeed(timeline, a, absence.participant, absence.at)), None)
         if newcomer is not None:
             taken[id(absence)] = newcomer

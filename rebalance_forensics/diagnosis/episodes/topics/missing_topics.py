@@ -18,18 +18,12 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.coordinator import TopicChanged
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    ROUND_TRIP_MS,
-)
 
 # Evidence of a deleted topic.
 REFUSING = (OffsetCommitFailed,)
@@ -67,16 +61,16 @@ class VanishedTopics(Struct, frozen=True):
 
     def blocked_in_commit(self, absence: Absence) -> bool:
         """True if the member was still retrying a commit when the group lost it."""
-        return any(0 <= absence.at - at <= HEARTBEAT_MS for at in self.refused_by.get(absence.participant, ()))
+        return any(0 <= absence.at - at <= windows.HEARTBEAT_MS for at in self.refused_by.get(absence.participant, ()))
 
     def retries_throughout(self, participant: Participant, begin: int, end: int) -> bool:
         """True if the member retried commits all that time: it does not rejoin before they end."""
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
-        return bool(times) and times[0] - begin <= HEARTBEAT_MS and end - times[-1] <= HEARTBEAT_MS
+        return bool(times) and times[0] - begin <= windows.HEARTBEAT_MS and end - times[-1] <= windows.HEARTBEAT_MS
 
     def covers(self, topics: Collection[str], begin: int, end: int) -> bool:
         """True if these topics, changed in that time, are only the deleted ones."""
-        inside = begin >= self.begin - NEXT_HEARTBEAT_MS and end <= self.end
+        inside = begin >= self.begin - windows.NEXT_HEARTBEAT_MS and end <= self.end
         return inside and set(topics) <= set(self.topics)
 
 
@@ -87,17 +81,17 @@ def vanished_topics(timeline: Timeline) -> list[VanishedTopics]:
 
 def _vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
-    for run in runs(refused, time_of, ONE_REBALANCE_MS):
+    for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         topics = {_topic(e) for e in run}
-        near = timeline.of(TopicChanged).between(begin - ONE_REBALANCE_MS, end)
+        near = timeline.of(TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
-        if deleted or end - begin >= AT_ONCE_MS:
+        if deleted or end - begin >= windows.AT_ONCE_MS:
             refused_by: dict[Participant | None, list[int]] = defaultdict(list)
             for event in run:
                 refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
             yield VanishedTopics(
-                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= HEARTBEAT_MS
+                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= windows.HEARTBEAT_MS
             )
 
 
@@ -145,14 +139,14 @@ def unready_topics(timeline: Timeline) -> list[UnreadyTopics]:
 def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
     """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
-    return (*rebalances, *timeline.moves(unready.end - ROUND_TRIP_MS, unready.end + AT_ONCE_MS))
+    return (*rebalances, *timeline.moves(unready.end - windows.ROUND_TRIP_MS, unready.end + windows.AT_ONCE_MS))
 
 
 def _unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
-    for run in runs(reports, time_of, ONE_REBALANCE_MS):
+    for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
-        if not missing or (end - begin >= AT_ONCE_MS and not _failed_after(timeline, end)):
+        if not missing or (end - begin >= windows.AT_ONCE_MS and not _failed_after(timeline, end)):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
             yield UnreadyTopics(run, tuple(topics), missing, _had_tasks(timeline, begin))
 
@@ -173,5 +167,5 @@ def _missing(run: list[StreamsStatusReported]) -> bool:
 
 def _failed_after(timeline: Timeline, at: int) -> bool:
     # Missing topics that end the application are the cause `streams-shutdown`.
-    ends = timeline.of(StreamsStateChanged).between(at - ROUND_TRIP_MS, at + ONE_REBALANCE_MS)
+    ends = timeline.of(StreamsStateChanged).between(at - windows.ROUND_TRIP_MS, at + windows.ONE_REBALANCE_MS)
     return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
