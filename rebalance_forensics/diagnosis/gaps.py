@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.member_hosts import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
@@ -25,21 +26,22 @@ _ENDED = "how it ended"
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
     """The gaps that matter to this group, widest first."""
-    return (
-        *_too_little(timeline, incidents),
-        *_picked_lines(timeline, incidents),
-        *_not_named(timeline),
-        *_several_clusters(timeline),
-        *_no_coordinator(timeline),
-        *_no_client(timeline, incidents),
-        *_warnings_only(timeline, incidents),
-        *_begins_late(timeline, incidents),
-        *_ends_early(timeline, incidents),
-        *_clocks_in_doubt(timeline),
-        *_unknown_zones(timeline),
-        *_no_times(timeline),
-        *_coarse_times(timeline),
-        *_cut_lines(timeline),
+    found = (
+        _too_little(timeline, incidents),
+        _missing_lines(timeline, incidents),
+        _missing_logs(timeline, incidents),
+        _begins_late(timeline, incidents),
+        _ends_early(timeline, incidents),
+        _doubtful_times(timeline),
+        _cut_lines(timeline),
+    )
+    return tuple(chain.from_iterable(found))
+
+
+def _throughout(timeline: Timeline, what: str, consequence: str, kind: GapKind = "missing") -> Gap:
+    """A gap for as long as the group is heard of."""
+    return Gap(
+        what=what, started_at=_at(timeline.first), ended_at=_at(timeline.last), consequence=consequence, kind=kind
     )
 
 
@@ -57,164 +59,109 @@ def _coordinator(timeline: Timeline) -> str:
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
     """The causes that broke off on this group's lines."""
     return [
-        Gap(
-            what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
+        _throughout(
+            timeline,
+            f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
+            f"{cause} is neither found nor ruled out; {defects.ASK}",
         )
         for cause, error in broken.items()
     ]
 
 
-def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    """A group that is named and does nothing here is neither healthy nor broken."""
+def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    # A group that is named and does nothing here is neither healthy nor broken.
     episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
     if incidents or any(episodes) or timeline.last - timeline.first >= QUIET_MS:
-        return []
+        return
+    lines = sum(event.group is not None for event in timeline.own)
+    tell = "1 line tells of it" if lines == 1 else f"{lines} lines tell of it"
     heard = lasting(elapsed(timeline.first, timeline.last) or None, " within {}")
     missing = _coordinator(timeline) if not timeline.has_coordinator_log else "the logs of its clients"
-    return [
-        Gap(
-            what=f"Too little to judge {in_words(timeline.group)}: {_lines(timeline)}{heard}, and none of them shows a "
-            "rebalance or a member joining or leaving.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence=f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from "
-            "before that time until after it, would show its members and generations.",
-            kind="too-little",
+    yield _throughout(
+        timeline,
+        f"Too little to judge {in_words(timeline.group)}: {tell}{heard}, and none of them shows a rebalance or a "
+        "member joining or leaving.",
+        f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from before that time "
+        "until after it, would show its members and generations.",
+        kind="too-little",
+    )
+
+
+def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    """Excerpts, lines that name no group, and lines of several groups with one name."""
+    group = in_words(timeline.group)
+    if incidents and timeline.coverage.is_excerpt:
+        yield _throughout(
+            timeline,
+            f"The lines about {group} are an excerpt.",
+            "More may have been logged and left out; the full logs would show it.",
         )
-    ]
-
-
-def _picked_lines(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    """Of lines that somebody picked it is not known what stood between them."""
-    if not incidents or not timeline.coverage.is_excerpt:
-        return []
-    return [
-        Gap(
-            what=f"The lines about {in_words(timeline.group)} are an excerpt.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="More may have been logged and left out; the full logs would show it.",
+    if not is_named(timeline.group):
+        # The coordinator names the group of a client that does not, and shows the other members.
+        yield _throughout(
+            timeline,
+            f"No line names the group of {group.removeprefix('the group of ')}.",
+            "It is reported as a group of its own; its other members are unknown. server.log of the brokers names "
+            "groups with their members' client ids; so does the client at a more detailed level (librdkafka: "
+            "debug=cgrp).",
         )
-    ]
-
-
-def _lines(timeline: Timeline) -> str:
-    lines = sum(event.group is not None for event in timeline.own)
-    return "1 line tells of it" if lines == 1 else f"{lines} lines tell of it"
-
-
-def _not_named(timeline: Timeline) -> list[Gap]:
-    # A client that does not say of which group it is: its coordinator would, and show the other members.
-    if is_named(timeline.group):
-        return []
-    member = in_words(timeline.group).removeprefix("the group of ")
-    return [
-        Gap(
-            what=f"No line names the group of {member}.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="It is reported as a group of its own; its other members are unknown. server.log of the "
-            "brokers "
-            "names groups with their members' client ids; so does the client at a more detailed level "
-            "(librdkafka: debug=cgrp).",
-        )
-    ]
-
-
-def _several_clusters(timeline: Timeline) -> list[Gap]:
-    """A group is one of its cluster: of the same name in another one it is another group."""
     reports = timeline.own.of_type(ClusterReported)
     ids = list(dict.fromkeys(event.cluster_id for event in reports if event.group == timeline.group))
-    if len(ids) < 2:
-        return []
-    return [
-        Gap(
-            what=f"Members of {in_words(timeline.group)} are connected to {len(ids)} Kafka clusters "
-            f"({', '.join(ids[:MOST_NAMES])}).",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="These are different groups with the same name, reported as one. Analyze each cluster's logs "
-            "separately, or put them into one directory per cluster and add --cluster-per-directory.",
+    if len(ids) > 1:
+        yield _throughout(
+            timeline,
+            f"Members of {group} are connected to {len(ids)} Kafka clusters ({', '.join(ids[:MOST_NAMES])}).",
+            "These are different groups with the same name, reported as one. Analyze each cluster's logs separately, "
+            "or put them into one directory per cluster and add --cluster-per-directory.",
         )
-    ]
 
 
-def _no_coordinator(timeline: Timeline) -> list[Gap]:
-    if timeline.has_coordinator_log or not is_named(timeline.group):
-        return []
-    return [
-        Gap(
-            what=f"No broker log mentions {in_words(timeline.group)}.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="Session timeouts and members without a log of their own remain unseen: "
+def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    """Logs of the coordinator and of clients that are not at hand, or hold warnings only."""
+    group, everybody = in_words(timeline.group), timeline.participants.everybody
+    if not timeline.has_coordinator_log and is_named(timeline.group):
+        yield _throughout(
+            timeline,
+            f"No broker log mentions {group}.",
+            "Session timeouts and members without a log of their own remain unseen: "
             f"{_coordinator(timeline)} at INFO would show them.",
         )
-    ]
-
-
-def _no_client(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     without = [a for a in timeline.membership.members if not a.has_log]
-    nobody = not any(a.has_log for a in timeline.participants.everybody)
-    if not without and not (nobody and incidents):
-        return []
-    who = _names(without, incidents) if without else "any client"
-    return [
-        Gap(
-            what=f"No log of {who} ({in_words(timeline.group)}).",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="Only its own log shows why a member left, was rejected or "
-            "rejoined, and whether a silent one crashed, was paused or was cut off "
-            "(org.apache.kafka.clients.consumer at INFO). "
-            "Most non-Java clients log none of this by default.",
+    if without or (incidents and not any(a.has_log for a in everybody)):
+        yield _throughout(
+            timeline,
+            f"No log of {_names(without, incidents) if without else 'any client'} ({group}).",
+            "Only its own log shows why a member left, was rejected or rejoined, and whether a silent one crashed, was "
+            "paused or was cut off (org.apache.kafka.clients.consumer at INFO). Most non-Java clients log none of "
+            "this by default.",
         )
-    ]
-
-
-def _warnings_only(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    mute = [
-        a
-        for a in timeline.participants.everybody
-        if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)
-    ]
-    if not mute:
-        return []
-    names = _names(mute, incidents)
-    return [
-        Gap(
-            what=f"The {'log' if len(mute) == 1 else 'logs'} of {names} ({in_words(timeline.group)}) "
-            f"{'tells' if len(mute) == 1 else 'tell'} of the group in warnings and errors only.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="At INFO they would show when the consumer joined, "
-            "why it left and whether it was still running.",
+    mute = [a for a in everybody if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)]
+    if mute:
+        tell = "log" if len(mute) == 1 else "logs", "tells" if len(mute) == 1 else "tell"
+        yield _throughout(
+            timeline,
+            f"The {tell[0]} of {_names(mute, incidents)} ({group}) {tell[1]} of the group in warnings and errors only.",
+            "At INFO they would show when the consumer joined, why it left and whether it was still running.",
         )
-    ]
 
 
-def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
-    """Logs that begin after the group formed: what came before may be what made it rebalance."""
+def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    # What came before logs that begin after the group formed may be what made it rebalance.
     first = next(iter(timeline.generations), None)
     if first is None and not incidents:
-        return []
+        return
     if first is not None and (first.generation <= 1 or _is_first_epoch(timeline, first.generation, incidents)):
-        return []
+        return
     amid = f" in generation {first.generation}" if first is not None else ""
     soon = [i for i in incidents if i.started_at - timeline.first <= session_timeout_ms(timeline)]
     where = "in the middle of an incident" if soon else "in the middle of the group's life"
-    return [
-        Gap(
-            what=f"The logs of {in_words(timeline.group)} begin {where}{amid}.",
-            started_at=None,
-            ended_at=_at(timeline.first),
-            consequence=f"What happened before is unknown: the earlier {_coordinator(timeline)}"
-            f"{_and_clients(timeline.membership.members, incidents)} would show it.",
-        )
-    ]
+    yield Gap(
+        what=f"The logs of {in_words(timeline.group)} begin {where}{amid}.",
+        started_at=None,
+        ended_at=_at(timeline.first),
+        consequence=f"What happened before is unknown: the earlier {_coordinator(timeline)}"
+        f"{_and_clients(timeline.membership.members, incidents)} would show it.",
+    )
 
 
 def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Incident]) -> bool:
@@ -223,7 +170,7 @@ def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Inciden
     return started and number == FIRST_EPOCH and not timeline.is_classic
 
 
-def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
+def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
     """Logs that end before the outcome is known."""
     end = max(timeline.coverage.end, timeline.last)
     session = session_timeout_ms(timeline)
@@ -232,17 +179,14 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> list[Gap]:
     still_joining = any(
         r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session)
     )
-    if not lately and not going_on and not still_joining:
-        return []
-    why, unknown, whose = _open_end(timeline, end, lately, going_on=going_on)
-    return [
-        Gap(
+    if lately or going_on or still_joining:
+        why, unknown, whose = _open_end(timeline, end, lately, going_on=going_on)
+        yield Gap(
             what=f"The logs of {in_words(timeline.group)} end {why}.",
             started_at=_at(end),
             ended_at=None,
             consequence=f"To see {unknown}, add the later {_coordinator(timeline)}{_and_clients(whose, incidents)}.",
         )
-    ]
 
 
 def _open_end(
@@ -302,93 +246,60 @@ def _at(time: int) -> EpochMs | None:
     return EpochMs(time) if time and is_timed(time) else None
 
 
-def _no_times(timeline: Timeline) -> list[Gap]:
-    """Lines that print no time: what came first is known, and nothing else."""
-    if is_timed(timeline.first):
-        return []
-    return [
-        Gap(
-            what=f"No line about {in_words(timeline.group)} has a time: the order of the lines is taken for their "
-            "order in time.",
-            started_at=None,
-            ended_at=None,
-            consequence="How long anything took, and whether two things happened at the same time, is unknown. "
-            "The same lines with their times would show it.",
-        )
-    ]
-
-
-def _coarse_times(timeline: Timeline) -> list[Gap]:
-    """Times without fractions: what lasted less than their step, and what came first within it, they do not tell."""
-    coarse = [clock for clock in timeline.clocks if clock.step_ms > 1]
-    if not coarse:
-        return []
-    step = "second" if max(clock.step_ms for clock in coarse) == SECOND_MS else "minute"
-    paths = sorted({clock.path for clock in coarse})
-    return [
-        Gap(
-            what=f"The times in {_some(paths)} are whole {step}s.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence=f"Pauses and stops measured by them may be off by up to a {step}; a log pattern with "
-            "milliseconds would show them exactly.",
-        )
-    ]
-
-
-def _cut_lines(timeline: Timeline) -> list[Gap]:
-    """Lines of which a viewer or a person left something out."""
-    lines = [event for event in timeline.own if event.group is not None]
-    cut = sum(LEFT_OUT in event.text for event in lines)
-    if not cut:
-        return []
-    number = "All" if cut == len(lines) else f"{cut} of {len(lines)}"
-    return [
-        Gap(
-            what=f"{number} lines about {in_words(timeline.group)} are cut."
-            if len(lines) > 1
-            else f"The line about {in_words(timeline.group)} is cut.",
-            started_at=_at(timeline.first),
-            ended_at=_at(timeline.last),
-            consequence="What was left out, such as member ids, generations and reasons, is unknown. The same lines in "
-            "full would show it.",
-        )
-    ]
-
-
 _WHY_IN_DOUBT: dict[Doubt, str] = {
     "start-times": "do not match the start times printed in its lines (Kafka startTimeMs), in any time zone",
     "facts": "are further from the coordinator's than any time zone, though both log the same generations",
 }
 
 
-def _clocks_in_doubt(timeline: Timeline) -> list[Gap]:
-    """Logs whose lines contradict their own times: replayed, restored, or written by a clock that was set."""
-    return [
-        Gap(
-            what=f"The times in {path} {_WHY_IN_DOUBT[doubt]}.",
-            started_at=None,
-            ended_at=None,
-            consequence="They are taken as printed and may not match the other files. Check the clock of its host, and "
+def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:
+    """Logs whose times contradict their lines, without a zone, without times at all, or without fractions."""
+    for doubt, path in sorted({(c.doubt, c.path) for c in timeline.clocks if c.doubt is not None}):
+        # Replayed, restored, or written by a clock that was set.
+        yield _timeless(
+            f"The times in {path} {_WHY_IN_DOUBT[doubt]}.",
+            "They are taken as printed and may not match the other files. Check the clock of its host, and "
             "whether a collector set the times; --tz HOST=ZONE sets a zone.",
         )
-        for doubt, path in sorted({(c.doubt, c.path) for c in timeline.clocks if c.doubt is not None})
-    ]
-
-
-def _unknown_zones(timeline: Timeline) -> list[Gap]:
-    unknown = [c for c in timeline.clocks if c.zone is None and c.doubt is None]
-    if not unknown or all(c.zone is None for c in timeline.clocks):
-        return []
-    paths = sorted({c.path for c in unknown})
-    files, one_file = _some(paths), len(paths) == 1
-    return [
-        Gap(
-            what=f"The time {'zone' if one_file else 'zones'} of {files} {'is' if one_file else 'are'} not known.",
-            started_at=None,
-            ended_at=None,
-            consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it."
-            if one_file
-            else "Their times are read as UTC and may not match the other files; --tz HOST=ZONE sets them.",
+    paths = sorted({c.path for c in timeline.clocks if c.zone is None and c.doubt is None})
+    if paths and not all(c.zone is None for c in timeline.clocks):
+        one_file = len(paths) == 1
+        yield _timeless(
+            f"The time {'zone' if one_file else 'zones'} of {_some(paths)} {'is' if one_file else 'are'} not known.",
+            f"{'Its' if one_file else 'Their'} times are read as UTC and may not match the other files; --tz HOST=ZONE "
+            f"sets {'it' if one_file else 'them'}.",
         )
-    ]
+    if not is_timed(timeline.first):
+        yield _timeless(
+            f"No line about {in_words(timeline.group)} has a time: the order of the lines is taken for their order in "
+            "time.",
+            "How long anything took, and whether two things happened at the same time, is unknown. The same lines "
+            "with their times would show it.",
+        )
+    coarse = [clock for clock in timeline.clocks if clock.step_ms > 1]
+    if coarse:
+        step = "second" if max(clock.step_ms for clock in coarse) == SECOND_MS else "minute"
+        yield _throughout(
+            timeline,
+            f"The times in {_some(sorted({clock.path for clock in coarse}))} are whole {step}s.",
+            f"Pauses and stops measured by them may be off by up to a {step}; a log pattern with milliseconds would "
+            "show them exactly.",
+        )
+
+
+def _timeless(what: str, consequence: str) -> Gap:
+    return Gap(what=what, started_at=None, ended_at=None, consequence=consequence)
+
+
+def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
+    """Lines of which a viewer or a person left something out."""
+    lines = [event for event in timeline.own if event.group is not None]
+    if cut := sum(LEFT_OUT in event.text for event in lines):
+        number = "All" if cut == len(lines) else f"{cut} of {len(lines)}"
+        which = f"{number} lines about {{}} are cut." if len(lines) > 1 else "The line about {} is cut."
+        yield _throughout(
+            timeline,
+            which.format(in_words(timeline.group)),
+            "What was left out, such as member ids, generations and reasons, is unknown. The same lines in full would "
+            "show it.",
+        )

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Present
-from rebalance_forensics.diagnosis.unexplained.client_only_losses import (
-    REFUSED_SETTINGS,
-    Losses,
-    behind_in_configuration,
-    brokers_out_of_reach,
-    coordinators_lost,
-    departures,
-    failed_connections,
-    fatal_answers,
-    forced_by_configuration,
-    left_without_coordinator,
-    listeners_failed,
-    memberships_over,
-    of_coordinator_alone,
-    rebalances_mentioned,
-    refused_joins,
-    threads_ended,
-    thrown_answer,
-)
 from rebalance_forensics.diagnosis.unexplained.config_lag import (
     about_lag,
     config_lags,
@@ -39,45 +23,234 @@ from rebalance_forensics.diagnosis.unexplained.config_lag import (
     timed_out,
     why_forced,
 )
-from rebalance_forensics.diagnosis.unexplained.waiting_members import (
-    about_waiting,
-    expired_sessions,
-    waiting_members,
-)
+from rebalance_forensics.diagnosis.unexplained.waiting_members import about_waiting, waiting_members
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded, GroupUnloaded
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
+from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected, WorkerStopped
+from rebalance_forensics.events.coordinator import (
+    LAST_COORDINATOR_NODE,
+    CoordinatorFound,
+    CoordinatorLost,
+    GroupLoaded,
+    GroupUnloaded,
+    NodeDisconnected,
+)
+from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded
 from rebalance_forensics.events.partitions import (
     AssignmentNotified,
     ListenerCalled,
     ListenerFailed,
+    OffsetCommitFailed,
+    OwnershipGivenUp,
     PartitionsAssigned,
+    PartitionsLost,
     PartitionsRevoked,
 )
+from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, ProcessStopping
 from rebalance_forensics.events.rebalances import (
+    AssignmentReceived,
     GroupEmptied,
     HeartbeatFailed,
     JoinFailed,
+    JoinReported,
     JoinRequested,
     JoinStarted,
+    JoinSucceeded,
     RebalanceStarted,
     SyncFailed,
+    SyncSucceeded,
 )
-from rebalance_forensics.events.streams import ThreadFailed
+from rebalance_forensics.events.streams import (
+    FollowUpScheduled,
+    StreamsStateChanged,
+    StreamThreadStateChanged,
+    ThreadFailed,
+    ThreadFenced,
+)
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, is_late_commit, is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+
+_REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
+# Errors of a commit whose member is in no generation any more (ConsumerCoordinator).
+_TOO_LATE = EXPELLED | {"CommitFailedException"}
+
+# What onPartitionsLost and its like are called for: the member is in no generation any more (ConsumerCoordinator,
+# AbstractMembershipManager).
+_GIVEN_UP = (ListenerCalled, MemberTransitioned, OwnershipGivenUp, PartitionsLost)
+_REBALANCING = "REBALANCE_IN_PROGRESS"
+# A commit that fails so was sent while the member had no generation: it had not rejoined yet, or was no member
+# (ConsumerCoordinator.sendOffsetCommitRequest, SmallRye's record stores).
+_COMMITTED_BETWEEN = ("not part of an active group", "revoked before it was acknowledged")
+_TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
+# A coordinator was found, or is no longer needed.
+_RECOVERED = (
+    CoordinatorFound, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, LeaveSent, ConsumerClosed,
+    ProcessStopping, StreamsStateChanged, WorkerStopped,
+)  # fmt: skip
+
+# JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup).
+REFUSED_SETTINGS = {
+    "INVALID_SESSION_TIMEOUT": (
+        "its session.timeout.ms is outside the range that the broker allows, group.min.session.timeout.ms to "
+        "group.max.session.timeout.ms"
+    ),
+    "INVALID_GROUP_ID": "its group.id is empty or not valid",
+}
+
+_ANSWERED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, SyncFailed)
+_ASKED = {
+    "in join group response": "JoinGroup",
+    "from SyncGroup": "SyncGroup",
+    "in heartbeat response": "Heartbeat",
+}
+# KafkaException of AbstractCoordinator's response handlers; Logstash prints `:backtrace=>` behind it.
+_THROWN_ANSWER = re.compile(
+    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response): "
+    r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
+)
+
+# Lines by member, or by log location where they do not name the member.
+Losses = dict[tuple[Participant | None, str], list[Event]]
+
+
+def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
+    """The coordinator's lines of one kind, the one that says most, where it logs nothing else of the group."""
+    kinds = ((GroupUnloaded,), (GroupLoaded, MemberLoaded), (MemberLeft,), (GroupEmptied,), (AssignmentReceived,))
+    found = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
+    return next(filter(None, found), [])
+
+
+def _rebalances_mentioned(timeline: Timeline) -> list[Event]:
+    """Lines that a member writes in the middle of a rebalance, and that say nothing else of it."""
+    events = timeline.own.of_type(
+        *(FollowUpScheduled, JoinFailed, ListenerCalled, OffsetCommitFailed, PartitionsRevoked),
+        *(StreamThreadStateChanged, StreamsStateChanged, SyncFailed),
+    )
+    return [e for e in events if e.speaker.role != "broker" and e.at is not None and _mentions_a_rebalance(e)]
+
+
+def _mentions_a_rebalance(event: Event) -> bool:
+    match event:
+        case PartitionsRevoked(partitions=partitions, count=count, due=due):
+            return bool(partitions or count or due)
+        case ListenerCalled(during=during):
+            return during == "revoked"
+        case FollowUpScheduled(kind=kind):
+            # It comes with the assignment (StreamsPartitionAssignor.onAssignment); no kind: none is due.
+            return kind is not None
+        case OffsetCommitFailed(error=None, detail=detail):
+            return detail in _COMMITTED_BETWEEN
+        case StreamsStateChanged(before=before, after=after):
+            return (before, after) == ("RUNNING", "REBALANCING")
+        case StreamThreadStateChanged(before=before, after=after):
+            # A thread that starts has nothing to revoke and passes through PARTITIONS_REVOKED until 2.3.
+            return before in ("RUNNING", "PARTITIONS_ASSIGNED") and after == "PARTITIONS_REVOKED"
+    return getattr(event, "error", None) == _REBALANCING
+
+
+def _thrown_answer(event: Event) -> tuple[str, str] | None:
+    """The request and the coordinator's error in the exception that a Java client throws."""
+    found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ExceptionLogged) else None
+    return (_ASKED[found["request"]], found["error"].rstrip(". ")) if found is not None else None
+
+
+def _left_without_coordinator(timeline: Timeline) -> Losses:
+    """Members that lost their coordinator and failed to reach any broker until their logs end."""
+    # Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
+    troubled: Losses = {}
+    recovered: dict[tuple[Participant | None, str], int] = {}
+    for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
+        speaker = _speaker(timeline, event)
+        if isinstance(event, _RECOVERED):
+            troubled.pop(speaker, None)
+            recovered[speaker] = time_of(event)
+        elif event.speaker.role != "broker" and event.at is not None and _is_trouble(event):
+            troubled.setdefault(speaker, []).append(event)
+    lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, CoordinatorLost) for e in lines)}
+    for speaker, lines in lost.items():
+        # What other clients of its process lost since counts as well.
+        nearby = timeline.nearby.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
+        since = (part.of_type(NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
+        lines[:] = merge(lines, *since, key=time_of)
+    detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED} if lost else set()
+    return {
+        speaker: lines
+        for speaker, lines in lost.items()
+        if speaker in detailed and time_of(lines[-1]) - time_of(lines[0]) > HEARTBEAT_MS
+    }
+
+
+def _is_trouble(event: Event) -> bool:
+    return not isinstance(event, JoinFailed) or event.error == "COORDINATOR_NOT_AVAILABLE"
+
+
+def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]:
+    participant = timeline.participants.of_speaker(event)
+    return participant, "" if participant is not None else place_name(event)
+
+
+def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:
+    """Failed connections to coordinators that the same client gave up, by broker."""
+    given_up = {e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None}
+    found: dict[int, list[Event]] = {}
+    for event in failed:
+        if isinstance(event, NodeDisconnected) and event.node is not None:
+            broker = LAST_COORDINATOR_NODE - event.node
+            if broker in given_up:
+                found.setdefault(broker, []).append(event)
+    return found
+
+
+def _is_fatal(event: Event) -> bool:
+    if isinstance(event, ExceptionLogged):
+        return _thrown_answer(event) is not None
+    error = getattr(event, "error", None)
+    return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
+
+
+def _is_over(event: Event) -> bool:
+    match event:
+        case ListenerCalled(during=during):
+            return during == "lost"
+        case MemberTransitioned(after=after):
+            return after == "FENCED"
+        case PartitionsLost(partitions=partitions):
+            return bool(partitions)
+        case OwnershipGivenUp():
+            return True
+    return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ThreadFenced)
+
+
+def _ended_threads(event: Event) -> bool:
+    return not isinstance(event, StreamsStateChanged) or event.after in ("ERROR", "PENDING_ERROR")
+
+
+def _forced_a_rejoin(event: Event) -> bool:
+    return isinstance(event, ConfigOffsetBehind) and (event.failed or event.leading)
+
+
+def _was_refused(event: Event) -> bool:
+    # A group that only rebalances once more, and a newcomer that is sent back for its id (KIP-394), refuse nothing.
+    return getattr(event, "error", None) not in (_REBALANCING, "MEMBER_ID_REQUIRED")
+
+
+def _by_speaker(timeline: Timeline, events: Iterable[Event]) -> Losses:
+    found: Losses = {}
+    for event in events:
+        if event.speaker.role != "broker" and event.at is not None:
+            found.setdefault(_speaker(timeline, event), []).append(event)
+    return found
+
 
 UNEXPLAINED = "unexplained"
 # So many generations in a row without an assignment are no group that forms: members that start one after another
@@ -125,7 +298,7 @@ def _rebalances(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypoth
 def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Rebalances that members log whose clients print no generation."""
     session = session_timeout_ms(timeline)
-    for notices in unnumbered_rebalances(timeline):
+    for notices in _unnumbered_rebalances(timeline):
         if not _within(drafts, time_of(notices[0]), session):
             participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in notices)
             yield Hypothesis(
@@ -143,7 +316,7 @@ def _unnumbered_in_words(notices: Sequence[Event]) -> str:
     if elected:
         leader = f"{elected[-1].leader} as its leader" if elected[-1].leader else "no leader"
         return f"The group rebalanced and elected {leader}; these lines do not show what became of the one before."
-    if gained := topics_gained(notices):
+    if gained := _topics_gained(notices):
         return (
             f"The group rebalanced, and afterwards a member read {', '.join(gained)} as well: a topic that is new and "
             "matches its pattern, a changed subscription, or a member that left. No reason was logged."
@@ -292,11 +465,11 @@ def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
 def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Sessions that expired by the member's own log, without a finding that explains them."""
     session = session_timeout_ms(timeline)
-    for (participant, place), events in expired_sessions(timeline).items():
+    expired = _by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(CoordinatorLost)))
+    for (participant, place), events in expired.items():
         unclaimed = [e for e in events if not _within(drafts, e.at or 0, session)]
         if not unclaimed:
             continue
-        culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
         stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)
         lost = "gave up its coordinator" if stayed else "counted its session as expired"
         unknown = (
@@ -304,16 +477,8 @@ def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis
             if stayed
             else "and the logs do not show whether the member, the network or the coordinator was to blame."
         )
-        yield Hypothesis(
-            because=tuple(unclaimed),
-            culprits=(culprit,),
-            severity="info" if stayed else "warning",
-            participants=(participant,) if participant is not None else (),
-            narrative=(
-                f"{'' if participant is not None else 'A client on '}{culprit.name} {lost} {times(len(unclaimed))}"
-                f"{span(unclaimed)}: no heartbeat was answered in time, {unknown}"
-            ),
-        )
+        sentence = f"{lost} {times(len(unclaimed))}{span(unclaimed)}: no heartbeat was answered in time, {unknown}"
+        yield _hypothesis_of_client(participant, place, unclaimed, "info" if stayed else "warning", sentence)
 
 
 def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[Event], session: int) -> bool:
@@ -325,19 +490,18 @@ def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[E
 
 def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
     """What clients log by themselves, where nothing else is known of the group: the gravest kind of it."""
-    found = (
+    yield from (
         _first_found(timeline, _GRAVEST_FIRST)
         or list(_lost_coordinators(timeline))
         or _first_found(timeline, _LIGHTER)
         or [*_mentioned(timeline), *_of_coordinator(timeline)]
     )
-    yield from found
 
 
-def _first_found(timeline: Timeline, kinds: Sequence[tuple[_Of, Severity, _InWords]]) -> list[Hypothesis]:
+def _first_found(timeline: Timeline, kinds: Sequence[_Loss]) -> list[Hypothesis]:
     """The losses of the first of these kinds that any client logs."""
-    for find, severity, in_words in kinds:
-        if found := find(timeline):
+    for types, is_shown, severity, in_words in kinds:
+        if found := _by_speaker(timeline, filter(is_shown, timeline.own.of_type(*types))):
             return [
                 _hypothesis_of_client(participant, place, events, severity, in_words(events))
                 for (participant, place), events in found.items()
@@ -346,9 +510,11 @@ def _first_found(timeline: Timeline, kinds: Sequence[tuple[_Of, Severity, _InWor
 
 
 def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
-    failed = failed_connections(timeline)
-    for (participant, place), events in coordinators_lost(timeline).items():
-        unreached = brokers_out_of_reach(events, failed.get((participant, place), ()))
+    # Connections that could not be established at all (NetworkClient).
+    refused = timeline.disconnected("could not be established")
+    failed = _by_speaker(timeline, [event for event in refused if event.node is not None])
+    for (participant, place), events in _by_speaker(timeline, timeline.own.of_type(CoordinatorLost)).items():
+        unreached = _brokers_out_of_reach(events, failed.get((participant, place), ()))
         lines = [*chain.from_iterable(unreached.values()), *events]
         sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
         # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
@@ -361,7 +527,7 @@ def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:
     # A whole log has more: a broker that starts loads all of its groups, and most go on as they were.
     if not timeline.coverage.is_excerpt and len(timeline.ungrouped):
         return
-    for lines in runs(of_coordinator_alone(timeline), time_of, QUIET_MS):
+    for lines in runs(_of_coordinator_alone(timeline), time_of, QUIET_MS):
         yield Hypothesis(
             because=tuple(lines), culprits=(), severity="info", narrative=_coordinators_words(timeline, lines[0])
         )
@@ -395,7 +561,7 @@ def _heard_after(timeline: Timeline, participant: Participant | None, at: int) -
 
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances of which the lines show no more than that they were."""
-    for lines in runs(rebalances_mentioned(timeline), time_of, QUIET_MS):
+    for lines in runs(_rebalances_mentioned(timeline), time_of, QUIET_MS):
         participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in lines)
         yield Hypothesis(
             because=tuple(lines),
@@ -475,31 +641,32 @@ def _refused_joins_in_words(events: Sequence[Event]) -> str:
     return f"failed to rejoin {times(len(events))}{why}, and these lines do not show whether it got in afterwards."
 
 
-_Of = Callable[[Timeline], Losses]
-_InWords = Callable[[Sequence[Event]], str]
-_GRAVEST_FIRST: tuple[tuple[_Of, Severity, _InWords], ...] = (
-    (memberships_over, "warning", _over_in_words),
-    (threads_ended, "warning", _threads_in_words),
-    (listeners_failed, "warning", _listeners_in_words),
-    (forced_by_configuration, "info", _forced_in_words),
+# The lines that show it, which of them do (None: all), how grave it is, and what a report says of it.
+_Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, Callable[[Sequence[Event]], str]]
+_GRAVEST_FIRST: tuple[_Loss, ...] = (
+    ((ExceptionLogged, ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _over_in_words),
+    ((StreamsStateChanged, ThreadFailed), _ended_threads, "warning", _threads_in_words),
+    ((ListenerFailed,), None, "warning", _listeners_in_words),
+    ((ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
 )
-_LIGHTER: tuple[tuple[_Of, Severity, _InWords], ...] = (
-    (behind_in_configuration, "info", _behind_in_words),
-    (refused_joins, "info", _refused_joins_in_words),
-    (departures, "info", _leaves_in_words),
+_LIGHTER: tuple[_Loss, ...] = (
+    ((ConfigOffsetBehind,), None, "info", _behind_in_words),
+    ((JoinFailed, SyncFailed), _was_refused, "info", _refused_joins_in_words),
+    ((LeaveSent,), None, "info", _leaves_in_words),
 )
 
 
 def _fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members whose client gave up after a fatal answer, without a fault at that time that explains it."""
-    for (participant, place), events in fatal_answers(timeline).items():
+    answers = _by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ExceptionLogged, *_ANSWERED)))
+    for (participant, place), events in answers.items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             yield _hypothesis_of_client(participant, place, events, "warning", _refusals_in_words(events))
 
 
 def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members that lost their coordinator for good, without a fault at that time that explains it."""
-    for (participant, place), events in left_without_coordinator(timeline).items():
+    for (participant, place), events in _left_without_coordinator(timeline).items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             lost = [e for e in events if isinstance(e, CoordinatorLost)]
             brokers = {f"broker-{e.coordinator}": None for e in lost if e.coordinator is not None}
@@ -518,7 +685,7 @@ def _refusals_in_words(refusals: Sequence[Event]) -> str:
     if errors and all(error in REFUSED_SETTINGS for error in errors):
         why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
         return f"was refused {times(len(refusals))} when it asked to join: {why}."
-    answers = dict.fromkeys(thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
+    answers = dict.fromkeys(_thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
     why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
     return f"gave up: {why}, which its client does not retry."
 
@@ -580,7 +747,7 @@ def _joiner_in_words(rebalance: Rebalance) -> str:
     return f" when {'its leader ' if first.trigger == 'leader-rejoined' else ''}{first.members[0]} rejoined"
 
 
-def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
+def _unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     """The members' lines, one list for each rebalance, where no log shows a generation of the group."""
     # KafkaJS, Spring and others log no generation. Java clients do, but an excerpt may hold only their notices that the
     # group is rebalancing.
@@ -595,7 +762,7 @@ def unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     return found or [[event for steps in rebalance for event in steps] for rebalance in together]
 
 
-def topics_gained(rebalance: Sequence[Event]) -> list[str]:
+def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
     """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
     before = _topics(rebalance, (PartitionsRevoked,))
     return sorted(_topics(rebalance, _GIVEN) - before) if before else []

@@ -1,4 +1,4 @@
-"""Members that subscribed or requested to join and never were in a generation, and unexplained session expiries."""
+"""Members that subscribed or requested to join and never were in a generation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
@@ -30,7 +31,7 @@ from rebalance_forensics.events.streams import TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_lines import RESET_WHILE_JOINING
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 from rebalance_forensics.timeline.windows import TICK_MS
 
@@ -44,7 +45,6 @@ _JOINING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
 _PICKED_ATTEMPTS = 3
 # None for ruby-kafka's `Connection error`.
 _UNANSWERED = ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", None)
-_SESSION_TIMED_OUT = "session timed out"
 MOST_ANSWERS = 2
 
 
@@ -79,17 +79,18 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
     """Members in no generation while their own logs continue for longer than a request may take."""
     patience = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
-        if not participant.has_log or _was_assigned(timeline, participant) or _had_a_session(timeline, participant):
+        if not participant.has_log or _was_assigned(timeline, participant):
             continue
+        if any(map(ended_its_session, timeline.events_from(participant, CoordinatorLost))):
+            continue  # only a member has a session to lose
         found = _waiting(timeline, participant)
-        if found is not None and (found.reset or found.end - found.begin > patience or _timed_out_repeatedly(found)):
+        if found is None:
+            continue
+        # Each time-out lasted as long as a request may take by the client's own settings, however short they are. A
+        # connection that breaks under every JoinGroup leaves the client waiting as well, however soon it tries again.
+        timed_out = sum(e.error in _UNANSWERED for e in found.refused) >= _PICKED_ATTEMPTS
+        if found.reset or found.end - found.begin > patience or timed_out:
             yield found
-
-
-def _timed_out_repeatedly(waiting: WaitingMember) -> bool:
-    # Each time-out lasted as long as a request may take by the client's own settings, however short they are. A
-    # connection that breaks under every JoinGroup leaves the client waiting as well, however soon it tries again.
-    return sum(e.error in _UNANSWERED for e in waiting.refused) >= _PICKED_ATTEMPTS
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
@@ -141,27 +142,11 @@ def _next(times: Iterable[int], after: int, last: int) -> int:
     return min((at for at in times if at > after), default=last)
 
 
-def _had_a_session(timeline: Timeline, participant: Participant) -> bool:
-    """True if it lost a session, which only a member has."""
-    return any(_SESSION_TIMED_OUT in (e.cause or "") for e in timeline.events_from(participant, CoordinatorLost))
-
-
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
     """How long its log shows that it waits: to the end of the log, or to its close."""
     logs = [log.end for log in timeline.coverage.of(participant) if log.detailed]
     stop = timeline.stops.of(participant).first(begin)
     return min(max(logs, default=begin), stop.at if stop is not None else timeline.last)
-
-
-def expired_sessions(timeline: Timeline) -> dict[tuple[Participant | None, str], list[CoordinatorLost]]:
-    """The client's own lines that no heartbeat was answered for a whole session, by member and log location."""
-    # Clients that print no client id (kafka-python) are known by their log location alone.
-    found: dict[tuple[Participant | None, str], list[CoordinatorLost]] = {}
-    for event in timeline.own.of_type(CoordinatorLost):
-        if event.speaker.role != "broker" and event.at is not None and _SESSION_TIMED_OUT in (event.cause or ""):
-            participant = timeline.participants.of_speaker(event)
-            found.setdefault((participant, "" if participant is not None else place_name(event)), []).append(event)
-    return found
 
 
 def about_waiting(timeline: Timeline, out: Sequence[WaitingMember]) -> Hypothesis:
@@ -194,14 +179,14 @@ def _attempts_in_words(out: Sequence[WaitingMember], longest: int | None) -> str
 
 def _answers(out: Sequence[WaitingMember]) -> str:
     """The answers they received, the most frequent first."""
-    failures = Counter((_request(e), e.error or e.detail or "no reason logged") for w in out for e in w.refused)
+    failures = Counter(
+        ("SyncGroup" if isinstance(e, SyncFailed) else "JoinGroup", e.error or e.detail or "no reason logged")
+        for w in out
+        for e in w.refused
+    )
     parts = [f"{api} failed {times(number)} ({error})" for (api, error), number in failures.most_common(MOST_ANSWERS)]
     lost = sum(len(w.lost) for w in out)
     parts += [f"the coordinator was lost {times(lost)}"] if lost else []
     reset = sum(len(w.reset) for w in out)
     parts += [f"its generation was reset before it took the answer {times(reset)} (generation -1)"] if reset else []
     return f"; {', '.join(parts)}" if parts else ", and no logged error explains it"
-
-
-def _request(event: Event) -> str:
-    return "SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup"

@@ -507,7 +507,7 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     # proves nothing either where the first lines of a client are missing.
     participant, at = timeline.participants.of_speaker(event), event.at or 0
     # The first ConsumerGroupHeartbeat (KIP-848) takes the place of JoinGroup: its failure shows no member.
-    if isinstance(event, HeartbeatFailed) or _ended_its_session(event):
+    if isinstance(event, HeartbeatFailed) or ended_its_session(event):
         return True
     shown = timeline.events_from(participant, *_OF_MEMBERS)
     if participant is None or any((e.at or 0) <= at and _has_joined(e) for e in shown):
@@ -526,8 +526,9 @@ def _disconnected(run: Iterable[Event]) -> bool:
     return any(isinstance(event, CoordinatorLost) and event.disconnected for event in run)
 
 
-def _ended_its_session(event: Event) -> bool:
-    # Only a member's heartbeat thread gives up the coordinator for unanswered heartbeats (AbstractCoordinator).
+def ended_its_session(event: Event) -> bool:
+    """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
+    # Only a member's heartbeat thread does that (AbstractCoordinator).
     return isinstance(event, CoordinatorLost) and "session timed out" in (event.cause or "")
 
 
