@@ -9,15 +9,18 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -32,6 +35,7 @@ from rebalance_forensics.timeline.model import (
     Reading,
     Spacing,
 )
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import (
     CONNECT_DELAY,
     HEARTBEAT,
@@ -51,10 +55,10 @@ class Round(Struct, frozen=True, kw_only=True):
 
     generation: int | None
     started_at: EpochMs
-    stabilized_at: EpochMs | None
-    completed_at: EpochMs | None
-    leader: str | None
-    members: tuple[tuple[str, str | None], ...] | None
+    stabilized_at: int | None = None
+    completed_at: int | None = None
+    leader: str | None = None
+    members: tuple[tuple[str, str | None], ...] | None = None
     clients: int | None = None
     consumers: int | None = None
     followup: str | None = None
@@ -68,8 +72,8 @@ class Round(Struct, frozen=True, kw_only=True):
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
     """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
     lists = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
-    times = [e.at or 0 for e in lists]
-    generations = _generations_by_number(timeline.generations)
+    times = [time_of(e) for e in lists]
+    generations = grouped(timeline.generations, attrgetter("generation"))
     used: set[int] = set()
     rounds = []
     for rebalance in timeline.rebalances:
@@ -77,7 +81,11 @@ def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
         used |= {index} if index is not None else set()
         generation = _generation_of(rebalance, generations)
         rounds.append(_with_list(_round_of(rebalance, generation), lists[index] if index is not None else None))
-    alone = [_with_list(_bare(e), e) for i, e in enumerate(lists) if i not in used]
+    alone = [
+        _with_list(Round(generation=None, started_at=EpochMs(time_of(e))), e)
+        for i, e in enumerate(lists)
+        if i not in used
+    ]
     return tuple(sorted([*rounds, *alone], key=lambda r: (r.started_at, r.generation or 0)))
 
 
@@ -97,18 +105,9 @@ def distinct_names(members: Sequence[tuple[str, str | None]], shared: Container[
     return {(member or name if name in shared else name): member for name, member in members}
 
 
-def _generations_by_number(generations: Sequence[Generation]) -> dict[int, list[Generation]]:
-    found: dict[int, list[Generation]] = {}
-    for generation in generations:
-        found.setdefault(generation.generation, []).append(generation)
-    return found
-
-
-def _generation_of(rebalance: Rebalance, generations: dict[int, list[Generation]]) -> Generation | None:
+def _generation_of(rebalance: Rebalance, generations: Mapping[int, Sequence[Generation]]) -> Generation | None:
     """The generation it led to; numbers start again when a group was deleted, so the nearest in time counts."""
-    same = generations.get(rebalance.generation, []) if rebalance.generation is not None else []
-    if len(same) == 1:
-        return same[0]
+    same = generations.get(rebalance.generation, ()) if rebalance.generation is not None else ()
     return min(same, key=lambda g: abs((g.started_at or g.completed_at or 0) - rebalance.started_at), default=None)
 
 
@@ -127,17 +126,13 @@ def _round_of(rebalance: Rebalance, generation: Generation | None) -> Round:
     return Round(
         generation=rebalance.generation,
         started_at=EpochMs(rebalance.started_at),
-        stabilized_at=_epoch(rebalance.stabilized_at),
-        completed_at=_epoch(rebalance.completed_at),
+        stabilized_at=rebalance.stabilized_at,
+        completed_at=rebalance.completed_at,
         leader=member_name(generation.leader) if generation is not None and generation.leader else None,
         members=_members_of(generation),
         followup=rebalance.followup,
         reason=generation.reason if generation is not None else None,
     )
-
-
-def _epoch(value: int | None) -> EpochMs | None:
-    return None if value is None else EpochMs(value)
 
 
 def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], ...] | None:
@@ -148,11 +143,6 @@ def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], 
         for m in {m.instance_id or m: m for m in generation.members}.values()
     }
     return tuple(sorted(named, key=lambda m: (m[0], m[1] or "")))
-
-
-def _bare(event: Event) -> Round:
-    assert event.at is not None
-    return Round(generation=None, started_at=event.at, stabilized_at=None, completed_at=None, leader=None, members=None)
 
 
 def _with_list(known: Round, listed: StreamsParticipants | None) -> Round:
@@ -216,20 +206,11 @@ class _Clock(Struct, frozen=True):
         return None
 
 
-def _clock_of(timeline: Timeline) -> _Clock:
+def spacings(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
+    """Every gap between two rebalances, oldest first."""
     formed_at = [a.at for a in timeline.arrivals if a.while_empty]
     values = {setting: possible_ms(timeline, setting) for setting in SETTINGS}
-    return _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
-
-
-def spacings(timeline: Timeline) -> tuple[Spacing, ...]:
-    """Every gap between two rebalances, oldest first."""
-    return spacings_of(timeline, rounds_of(timeline))
-
-
-def spacings_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
-    """Intervals between rounds already known."""
-    clock = _clock_of(timeline)
+    clock = _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
     evenly = _evenly(gaps)
@@ -284,14 +265,21 @@ def _spacing(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> 
     return replace(bare, setting=setting, value_ms=value[0], configured=value[1], why=why)
 
 
+def _since_round(
+    bare: Spacing, setting: str, at: int, before: Round, clock: _Clock, why: str, late_ms: int = 0
+) -> Iterator[Spacing]:
+    """The setting, where it is as long as the time from the round before to `at`."""
+    for mark in _marks(before):
+        fit = clock.fits(setting, at - mark, late_ms)
+        if fit is not None:
+            yield _spacing(bare, setting, fit, why)
+
+
 def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     setting = _OF_FOLLOW_UPS.get(after.followup)
-    if setting is None:
-        return
-    for mark in _marks(before):
-        fit = clock.fits(setting, after.started_at - mark)
-        if fit is not None:
-            yield _spacing(bare, setting, fit, f"a {after.followup} follow-up, due this long after the assignment")
+    if setting is not None:
+        why = f"a {after.followup} follow-up, due this long after the assignment"
+        yield from _since_round(bare, setting, after.started_at, before, clock, why)
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -299,26 +287,12 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
     for departure in clock.departures(before.started_at, after.started_at + ROUND_TRIP_MS):
         who = departure.participant.name
         if departure.why == "poll-timeout":
-            yield from _poll_timeout(bare, before, departure, clock)
+            why = f"{who} had not called poll() since its assignment in the previous rebalance"
+            yield from _since_round(bare, POLL, departure.at, before, clock, why)
         elif departure.why in ("session-expired", "expelled"):
+            why = f"{who} had sent no heartbeat since the previous rebalance, and its session expired"
             late = clock.values[HEARTBEAT][0][0]
-            for mark in _marks(before):
-                fit = clock.fits(SESSION, departure.at - mark, late)
-                if fit is not None:
-                    yield _spacing(
-                        bare,
-                        SESSION,
-                        fit,
-                        f"{who} had sent no heartbeat since the previous rebalance, and its session expired",
-                    )
-
-
-def _poll_timeout(bare: Spacing, before: Round, departure: Departure, clock: _Clock) -> Iterator[Spacing]:
-    for mark in _marks(before):
-        fit = clock.fits(POLL, departure.at - mark)
-        if fit is not None:
-            why = f"{departure.participant.name} had not called poll() since its assignment in the previous rebalance"
-            yield _spacing(bare, POLL, fit, why)
+            yield from _since_round(bare, SESSION, departure.at, before, clock, why, late)
 
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -336,11 +310,10 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
 
 
 def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
+    why = "the interval equals the setting; the logs show no other link"
     for setting in _of_kind(clock.timeline):
-        for mark in _marks(before):
-            fit = clock.fits(setting, after.started_at - mark)
-            if fit is not None and fit[0] >= HEARTBEAT_MS:
-                yield _spacing(bare, setting, fit, "the interval equals the setting; the logs show no other link")
+        found = _since_round(bare, setting, after.started_at, before, clock, why)
+        yield from (spacing for spacing in found if (spacing.value_ms or 0) >= HEARTBEAT_MS)
 
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:
@@ -351,11 +324,8 @@ def _of_kind(timeline: Timeline) -> tuple[str, ...]:
 
 def _marks(before: Round) -> list[int]:
     """Instants of the round before from which a timer may have run, the latest first."""
-    marks: list[int] = []
-    for at in (before.completed_at, before.stabilized_at, before.started_at):
-        if at is not None and at not in marks:
-            marks.append(at)
-    return marks
+    marks = (before.completed_at, before.stabilized_at, before.started_at)
+    return list(dict.fromkeys(at for at in marks if at is not None))
 
 
 # KIP-394: every newcomer is sent back once for its id; that is no failure.
@@ -402,23 +372,13 @@ def tips(timeline: Timeline) -> Reading:
     return Reading(
         leadership=leadership_of(rounds),
         close_together=close_together_of(timeline, rounds),
-        spacings=tuple(s for s in spacings_of(timeline, rounds) if s.evenly or s.setting is not None),
+        spacings=tuple(s for s in spacings(timeline, rounds) if s.evenly or s.setting is not None),
         participants=participants_of(rounds),
     )
 
 
-def participants(timeline: Timeline) -> tuple[Participation, ...]:
-    """Every rebalance with its leader and its members."""
-    return participants_of(rounds_of(timeline))
-
-
-def leadership(timeline: Timeline) -> Leadership:
-    """Stability of the leadership, and every move of it."""
-    return leadership_of(rounds_of(timeline))
-
-
 def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
-    """Participants of rounds already known."""
+    """Every rebalance with its leader and its members."""
     found = []
     shared = shared_names(rounds)
     before: dict[str, str | None] | None = None
@@ -449,7 +409,7 @@ def _renewed(now: dict[str, str | None], before: dict[str, str | None]) -> tuple
 
 
 def leadership_of(rounds: Sequence[Round]) -> Leadership:
-    """Leadership of rounds already known."""
+    """Stability of the leadership, and every move of it."""
     known = [r for r in rounds if r.leader is not None]
     changes = tuple(
         LeaderChange(
@@ -473,46 +433,33 @@ def _took_part(name: str, before: Round, after: Round) -> bool | None:
     return any(n == name and (not known or member is None or member in known) for n, member in after.members)
 
 
-def close_together(timeline: Timeline) -> tuple[Burst, ...]:
-    """Every burst of two rebalances or more."""
-    return close_together_of(timeline, rounds_of(timeline))
-
-
 def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
-    """Bursts of rounds already known."""
-    runs: list[list[Round]] = []
-    for each in rounds:
-        if runs and each.started_at - runs[-1][-1].ended_at() <= NEXT_HEARTBEAT_MS:
-            runs[-1].append(each)
-        else:
-            runs.append([each])
-    bursts = [run for run in runs if len(run) > 1]
+    """Every burst of two rebalances or more."""
+    apart = runs(rounds, lambda r: r.started_at, NEXT_HEARTBEAT_MS, until=Round.ended_at)
+    bursts = [run for run in apart if len(run) > 1]
     if not bursts:
         return ()
     moves = _moves(timeline)
-    failed = [e for e in timeline.of(JoinFailed, SyncFailed) if _is_failure(e)]
-    times = [e.at or 0 for e in failed]
-    return tuple(_burst(timeline, run, moves, failed[slice(*_during(times, run))]) for run in bursts)
+    failed = TimeIndex(filter(_is_failure, timeline.of(JoinFailed, SyncFailed)), time_of, ordered=True)
+    return tuple(_burst(timeline, run, moves, failed) for run in bursts)
 
 
 def _is_failure(event: Event) -> TypeGuard[Failed]:
     return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP and event.at is not None
 
 
-def _during(times: Sequence[int], run: Sequence[Round]) -> tuple[int, int]:
-    end = max(r.ended_at() for r in run)
-    return bisect_left(times, run[0].started_at - ROUND_TRIP_MS), bisect_right(times, end + ROUND_TRIP_MS)
-
-
-def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: Sequence[Failed]) -> Burst:
+def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: TimeIndex[Failed]) -> Burst:
+    begin, end = run[0].started_at, max(r.ended_at() for r in run)
     explained = [r for r in run if r.reason]
     return Burst(
         generations=tuple(r.generation for r in run),
-        started_at=run[0].started_at,
-        ended_at=EpochMs(max(r.ended_at() for r in run)),
+        started_at=begin,
+        ended_at=EpochMs(end),
         rebalances=len(run),
         reasons=tuple(_began(moves, before, after) for before, after in pairwise(run)),
-        failures=_folded(_attempt(timeline, e, explained) for e in failed),
+        failures=_folded(
+            _attempt(timeline, e, explained) for e in failed.between(begin - ROUND_TRIP_MS, end + ROUND_TRIP_MS)
+        ),
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rebalance_forensics.diagnosis.group_patterns import close_together, leadership, participants, spacings, tips
+from rebalance_forensics.diagnosis.group_patterns import rounds_of, spacings, tips
 from tests.diagnosis.logs import Logs, at
 
 UUID = "5b1c0000-0000-4000-8000-00000000000"
@@ -75,8 +75,8 @@ def otters() -> Logs:
 
 def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
     timeline = otters().timeline()
-    found = leadership(timeline)
-    assert [one.leader for one in participants(timeline)] == [
+    found = tips(timeline).leadership
+    assert [one.leader for one in tips(timeline).participants] == [
         f"{OTTER0}-2-consumer",
         f"{OTTER1}-1-consumer",
         *[f"{OTTER0}-1-consumer"] * 3,
@@ -86,7 +86,7 @@ def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
 
 
 def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_between() -> None:
-    (burst,) = close_together(otters().timeline())
+    (burst,) = tips(otters().timeline()).close_together
     assert burst.rebalances == 2
     assert burst.ended_at - burst.started_at == 22
     (failed,) = burst.failures
@@ -96,7 +96,7 @@ def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_betwee
 
 
 def test_counts_of_the_leader_stand_where_its_list_is_cut() -> None:
-    found = participants(otters().timeline())
+    found = tips(otters().timeline()).participants
     assert [(p.clients, p.consumers, p.members) for p in found] == [(2, 4, None)] * 5
 
 
@@ -105,16 +105,16 @@ def test_a_member_that_misses_a_rebalance_and_comes_back_is_missing_and_then_new
     a_rebalance(logs, 0, 4, [C1, C2, C3], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, C2], C1, f"removing member {C3} on heartbeat expiration")
     a_rebalance(logs, 90, 6, [C1, C2, C3], C1, f"Adding new member {C3} with group instance id None")
-    found = participants(logs.timeline())
+    found = tips(logs.timeline()).participants
     assert [(p.generation, p.missing, p.new) for p in found] == [(4, (), ()), (5, ("c-3",), ()), (6, (), ("c-3",))]
-    assert leadership(logs.timeline()).stable is True
+    assert tips(logs.timeline()).leadership.stable is True
 
 
 def test_a_member_under_a_new_id_is_renewed_and_not_new() -> None:
     logs = Logs()
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, f"c-2-{UUID}9"], C1, f"Adding new member c-2-{UUID}9 with group instance id None")
-    assert [(p.new, p.missing, p.renewed) for p in participants(logs.timeline())][1] == ((), (), ("c-2",))
+    assert [(p.new, p.missing, p.renewed) for p in tips(logs.timeline()).participants][1] == ((), (), ("c-2",))
 
 
 def test_a_leader_that_is_still_there_and_no_longer_leads_is_told_apart_from_one_that_went() -> None:
@@ -122,7 +122,7 @@ def test_a_leader_that_is_still_there_and_no_longer_leads_is_told_apart_from_one
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, C2], C2, METADATA)
     a_rebalance(logs, 120, 6, [C1, C3], C1, METADATA)
-    changes = leadership(logs.timeline()).changes
+    changes = tips(logs.timeline()).leadership.changes
     assert [(c.before, c.after, c.former_took_part) for c in changes] == [("c-1", "c-2", True), ("c-2", "c-1", False)]
 
 
@@ -142,7 +142,7 @@ def test_a_poll_timeout_after_each_assignment_spaces_rebalances_by_max_poll_inte
             client="c-2",
             host="app-2",
         )
-    found = spacings(logs.timeline())
+    found = spacings(logs.timeline(), rounds_of(logs.timeline()))
     assert [(s.gap_ms, s.setting, s.value_ms, s.configured, s.evenly) for s in found] == [
         (61_000, "max.poll.interval.ms", 60_000, True, True)
     ] * 3
@@ -153,7 +153,7 @@ def test_an_even_rhythm_names_the_default_it_equals_and_that_no_log_shows_it() -
     logs = Logs()
     for turn in range(3):
         a_rebalance(logs, turn * 300.7, 4 + turn, [C1, C2], C1, METADATA)
-    found = spacings(logs.timeline())
+    found = spacings(logs.timeline(), rounds_of(logs.timeline()))
     assert [(s.setting, s.value_ms, s.configured, s.evenly) for s in found] == [
         ("max.poll.interval.ms", 300_000, False, True)
     ] * 2
@@ -167,7 +167,7 @@ def test_a_rhythm_of_rebalances_that_members_asked_for_is_no_timer() -> None:
     for turn in range(3):
         logs.consumer(turn * 300.7 - 0.01, f"Request joining group due to: {asked}")
         a_rebalance(logs, turn * 300.7, 4 + turn, [C1, C2], C1, f"{METADATA}; client reason: {asked}")
-    assert [(s.setting, s.evenly) for s in spacings(logs.timeline())] == [(None, True)] * 2
+    assert [(s.setting, s.evenly) for s in spacings(logs.timeline(), rounds_of(logs.timeline()))] == [(None, True)] * 2
 
 
 def test_a_rhythm_of_deployments_is_no_timer() -> None:
@@ -175,14 +175,14 @@ def test_a_rhythm_of_deployments_is_no_timer() -> None:
     for turn, member in enumerate((C2, C3, f"c-4-{UUID}4")):
         leave = f"Removing member {member} on LeaveGroup; client reason: the consumer is being closed"
         a_rebalance(logs, turn * 300.7, 4 + turn, [C1], C1, leave)
-    assert [(s.setting, s.evenly) for s in spacings(logs.timeline())] == [(None, True)] * 2
+    assert [(s.setting, s.evenly) for s in spacings(logs.timeline(), rounds_of(logs.timeline()))] == [(None, True)] * 2
 
 
 def test_one_gap_that_happens_to_equal_a_setting_proves_nothing() -> None:
     logs = Logs()
     for seconds, generation in ((0.0, 4), (300.7, 5), (333.0, 6)):
         a_rebalance(logs, seconds, generation, [C1, C2], C1, METADATA)
-    assert [s.setting for s in spacings(logs.timeline())] == [None, None]
+    assert [s.setting for s in spacings(logs.timeline(), rounds_of(logs.timeline()))] == [None, None]
 
 
 def test_a_member_that_dies_right_after_a_rebalance_spaces_it_by_the_session_timeout() -> None:
@@ -190,7 +190,7 @@ def test_a_member_that_dies_right_after_a_rebalance_spaces_it_by_the_session_tim
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     logs.coordinator(46.9, f"Member {C2} in group payments has failed, removing it from the group")
     a_rebalance(logs, 46.9, 5, [C1], C1, f"removing member {C2} on heartbeat expiration")
-    (gap,) = spacings(logs.timeline())
+    (gap,) = spacings(logs.timeline(), rounds_of(logs.timeline()))
     assert (gap.setting, gap.value_ms, gap.configured, gap.at) == ("session.timeout.ms", 45_000, False, at(46.9))
 
 
@@ -204,7 +204,7 @@ def test_a_member_that_expires_after_the_next_rebalance_began_did_not_space_it()
     )
     logs.coordinator(45.1, f"Member {C2} in group payments has failed, removing it from the group")
     logs.coordinator(45.2, "Stabilized group payments generation 5 (__consumer_offsets-13) with 1 members")
-    assert [gap.setting for gap in spacings(logs.timeline())] == [None]
+    assert [gap.setting for gap in spacings(logs.timeline(), rounds_of(logs.timeline()))] == [None]
 
 
 def test_the_tips_are_plain_data_and_do_not_depend_on_the_order_of_lines() -> None:
