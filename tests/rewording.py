@@ -292,8 +292,8 @@ def _spelled(shown: str, error: str, other: str) -> str | None:
     old, new = known.get(error), known.get(other)
     if old is None or new is None:
         return None
-    spellings = [error, *old["texts"], *old["exceptions"], error.lower()]
-    options = [other, *new["texts"], *new["exceptions"], other.lower()]
+    spellings = [error, *old.texts, *old.exceptions, error.lower()]
+    options = [other, *new.texts, *new.exceptions, other.lower()]
     text, done = shown, False
     for spelling in sorted(spellings, key=len, reverse=True):
         if spelling in text:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.index import Index
 from rebalance_forensics.catalog.literals import cover, offers, words_to_search
-from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Template
+from rebalance_forensics.catalog.pattern import ErrorWording, Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
 from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
@@ -37,8 +37,7 @@ Releases = tuple[Release, Release]
 """The first and the last release that log a template."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct, array_like=True):
     """One template at work."""
 
     pattern: str
@@ -68,7 +67,7 @@ class CompiledCatalog(Struct, frozen=True):
 
     entries: tuple[Entry, ...]
     fragments: Mapping[str, tuple[Program, ...]]
-    errors: Mapping[str, Mapping[str, tuple[str, ...]]]
+    errors: Mapping[str, ErrorWording]
     meanings: Mapping[str, str]
 
     def types(self) -> Types:
@@ -79,7 +78,7 @@ class CompiledCatalog(Struct, frozen=True):
         return table
 
 
-def type_names(fragments: Iterable[str], errors: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, HoleType]:
+def type_names(fragments: Iterable[str], errors: Mapping[str, ErrorWording]) -> dict[str, HoleType]:
     """The types a template may name, their fragments not yet readable."""
     table = dict(TYPES)
     table["error"] = HoleType(ANY, ErrorNames.of(errors).name)
@@ -95,7 +94,7 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
         for loosely in (False, True):
             for program in likely:
                 if (fields := program.read(text, types, loosely=loosely)) is not None:
-                    return fields if program.words else fields | _begun(text, program, programs)
+                    return fields if program.words else {**fields, **_begun(text, program, programs)}
         raise ValueError(text)
 
     of_short = lru_cache(_REMEMBERED)(looked_up)
@@ -111,7 +110,7 @@ def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[st
         return {}
     common = set.intersection(*({*constants.items()} for constants in begun))
     sure = dict(common) if len(text) >= LEAST_TO_BE_SURE else {}
-    return dict.fromkeys(anything.constants, "unknown") | sure
+    return {**dict.fromkeys(anything.constants, "unknown"), **sure}
 
 
 def _begins(text: str, program: Program) -> bool:

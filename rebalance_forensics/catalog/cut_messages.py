@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from rebalance_forensics.catalog.compiled_catalog import Entry, Release
 from rebalance_forensics.catalog.errors import ErrorNames
-from rebalance_forensics.catalog.fields import FieldError, FieldValue
+from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.prefixes import Peeled
-from rebalance_forensics.catalog.program import IGNORED, Program, Types, type_named
+from rebalance_forensics.catalog.program import IGNORED, Program, Types, fields_in
 from rebalance_forensics.catalog.speakers import simple_name
 from rebalance_forensics.records import LEFT_OUT
 
@@ -183,7 +183,7 @@ class CutMessages(Struct, frozen=True):
         begun: Fields = {}
         for (at, (name, kind)), text in ((hole, whole.get(hole[0])) for hole in enumerate(program.holes)):
             if text is not None:
-                read = _value(name, kind, text, self.types)
+                read = fields_in([(name, kind)], [text], self.types)
                 if read is None:
                     return None
                 fields |= read
@@ -302,21 +302,6 @@ def _alike(words: str, text: str) -> int:
 
 def _clash(before: Mapping[int, str], behind: Mapping[int, str]) -> bool:
     return any(before[n] != behind[n] for n in before.keys() & behind.keys())
-
-
-def _value(name: str, kind: str, text: str, types: Types) -> Fields | None:
-    """What one whole hole says; None where it cannot be read."""
-    try:
-        value = type_named(kind, types).read(text)
-    except (ValueError, FieldError):
-        return None
-    fields: dict[str, FieldValue] = {}
-    if isinstance(value, Mapping):
-        fields |= value
-        value = value.get(name, text)
-    if name != IGNORED:
-        fields[name] = value
-    return fields
 
 
 def _word_of(name: str, kind: str, text: str) -> Fields:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
+
+from rebalance_forensics.catalog.pattern import ErrorWording
 
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
 # "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
@@ -22,16 +24,16 @@ class ErrorNames(Struct, frozen=True):
     by_class: Mapping[str, str]
 
     @classmethod
-    def of(cls, errors: Mapping[str, Mapping[str, Sequence[str]]]) -> ErrorNames:
+    def of(cls, errors: Mapping[str, ErrorWording]) -> ErrorNames:
         """Index the `errors:` of a fragment file; the first name that claims a text or a class keeps it."""
         by_text: dict[str, str] = {}
         by_class: dict[str, str] = {}
         for name, wording in errors.items():
             by_text[name] = name
             by_text.setdefault(name.lower(), name)  # an atom of brod's
-            for text in wording.get("texts", ()):
+            for text in wording.texts:
                 by_text.setdefault(_plain(text), name)
-            for simple_name in wording.get("exceptions", ()):
+            for simple_name in wording.exceptions:
                 by_class.setdefault(simple_name, name)
         return cls(by_text, by_class)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from math import isfinite
 
 from msgspec import Struct
@@ -372,6 +373,7 @@ TYPES: Mapping[str, HoleType] = {
 """The types written in Python; `error` and those of patterns/fragments come from data."""
 
 
+@cache
 def choices(spec: str) -> HoleType:
     """The type of `{phase:starting|started}`: one of the words named."""
     return HoleType("|".join(re.escape(word) for word in spec.split("|")), str)

@@ -14,6 +14,9 @@ from rebalance_forensics.events.base import Event
 
 Scalar = str | int | float | bool | None
 FieldValue = Scalar | tuple["FieldValue", ...]
+# An assignment, pairs of a name and a list, is the deepest value of an event; msgspec cannot decode a recursive type.
+Constant = Scalar | tuple[Scalar | tuple[Scalar | tuple[Scalar, ...], ...], ...]
+"""What a template sets without a hole."""
 
 BASE_FIELDS = frozenset(Event.__struct_fields__)
 SPEAKER_FIELDS = frozenset({"broker", "client_id", "instance_id", "thread", "task", "offsets_partition"})

@@ -63,7 +63,7 @@ class Filling:
             return None if fields is None else self.matched(fields, peeled)
         try:
             return self._filled(groups, peeled)
-        except (ValueError, FieldError):
+        except ValueError:
             return None
 
     def matched(self, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
@@ -74,12 +74,7 @@ class Filling:
             all_fields = {**prefix, **fields}
         if "offsets_partition" in prefix:
             all_fields = {"partition": prefix["offsets_partition"], **all_fields}
-        own = self._own(all_fields)
-        words: dict[str, FieldValue] | None = None
-        if not SPEAKER_FIELDS.isdisjoint(fields):
-            names = SPEAKER_FIELDS & fields.keys() - own.keys()
-            words = {name: value for name in names if (value := fields[name]) not in (None, "")}
-        return self._match(own if self._entry.event else dict(fields), fields.get(_GROUP), words, peeled)
+        return self._match(self._own(all_fields), fields, peeled)
 
     def _take(self, at: int, name: str, kind: HoleType) -> None:
         """Note where the value of a hole goes."""
@@ -107,11 +102,7 @@ class Filling:
                 own[name] = value
             else:
                 self._put(name, value, own, other)
-        words: dict[str, FieldValue] | None = None
-        if not SPEAKER_FIELDS.isdisjoint(other):
-            names = SPEAKER_FIELDS & other.keys() - own.keys()
-            words = {name: value for name in names if (value := other[name]) not in (None, "")}
-        return self._match(own, other.get(_GROUP), words, peeled)
+        return self._match(own, other, peeled)
 
     def _inside(self, groups: Groups, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> list[FieldValue]:
         """What stands in the holes, where fields of other names stand inside of them."""
@@ -125,11 +116,7 @@ class Filling:
                 continue
             values[at] = inside.get(hole, text)
             for name, value in inside.items():
-                hint = self._hints.get(name)
-                if hint is not None and type(value) is hint.exact:
-                    own[name] = value
-                else:
-                    self._put(name, value, own, other)
+                self._put(name, value, own, other)
         return values
 
     def _put(self, name: str, value: FieldValue, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> None:
@@ -137,48 +124,38 @@ class Filling:
         hint = self._hints.get(name)
         if hint is None:
             other[name] = value
+            return
+        try:
+            typed = value if value is None or type(value) is hint.exact else hint.coerced(value)
+        except FieldError:
+            typed = None
+        if typed is not None:
+            own[name] = typed
         else:
-            try:
-                typed = None if value is None else hint.coerced(value)
-            except FieldError:
-                typed = None
-            if typed is not None:
-                own[name] = typed
-            else:
-                own.pop(name, None)
-                other[name] = value
+            own.pop(name, None)
+            other[name] = value
 
     def _own(self, fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
         """The event's own fields, typed."""
         own: dict[str, FieldValue] = {}
         for name, value in fields.items():
-            if value is None or (hint := self._hints.get(name)) is None:
-                continue
-            if type(value) is hint.exact:
-                own[name] = value
-                continue
-            try:
-                own[name] = hint.coerced(value)
-            except FieldError:
-                continue
+            self._put(name, value, own, {})
         return own
 
-    def _match(
-        self,
-        own: dict[str, FieldValue],
-        group: FieldValue,
-        words: Mapping[str, FieldValue] | None,
-        peeled: Peeled,
-    ) -> Match | None:
-        """None where the event cannot be built."""
+    def _match(self, own: dict[str, FieldValue], others: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
+        """The match of the event's own fields and what else is said; None where the event cannot be built."""
         if not self._needed <= own.keys():
             return None
+        words: dict[str, FieldValue] | None = None
+        if not SPEAKER_FIELDS.isdisjoint(others):
+            names = SPEAKER_FIELDS & others.keys() - own.keys()
+            words = {name: value for name in names if (value := others[name]) not in (None, "")}
         entry = self._entry
-        group = group or peeled.fields.get(_GROUP)
+        group = others.get(_GROUP) or peeled.fields.get(_GROUP)
         return Match(
             pattern=entry.pattern,
             event=entry.event,
-            fields=own,
+            fields=own if entry.event else dict(others),
             group=str(group) if group else None,
             speaker=speaker_of(peeled, peeled.role or self._role, words),
             weight=entry.weight,

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Meta, Struct, field
 
-from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.fields import Constant
+
+Text = Annotated[str, Meta(min_length=1)]
 
 
-class Template(Struct, frozen=True, kw_only=True):
+class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One wording: its text, who logs it since when, and the constants it sets."""
 
-    text: str
+    text: Text
     line: int
     logged_by: str | None = None
     releases: str | None = None
-    constants: Mapping[str, FieldValue] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(name="set", default_factory=dict)
 
 
-class Sample(Struct, frozen=True, kw_only=True):
+class Sample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message that must match, and the fields it must yield; or, as a reject, one that must not."""
 
-    name: str
+    name: Text
     message: str
     line: int
     fields: Mapping[str, object] | None = None
 
 
-class Pattern(Struct, frozen=True, kw_only=True):
+class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One message of Kafka's: `id` is its path. A fragment is a part of messages and has no event."""
 
     id: str
     path: Path
-    event: str | None
-    meaning: str
-    templates: tuple[Template, ...]
+    event: str | None = None
+    meaning: str = ""
+    templates: tuple[Template, ...] = ()
     loggers: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     """The innermost log prefix must be one of these; for words that several speakers share."""
@@ -48,16 +50,19 @@ class Pattern(Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...] = ()
     rejects: tuple[Sample, ...] = ()
 
-    def with_templates(self, templates: tuple[Template, ...]) -> Pattern:
-        """A copy of the pattern with only these templates."""
-        return replace(self, templates=templates)
+
+class ErrorWording(Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands for an error code in logs: its texts, and the classes of exceptions that carry it."""
+
+    texts: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
 
 
 class PatternSet(Struct, frozen=True):
     """All that the pattern files of one run say."""
 
     patterns: tuple[Pattern, ...]
-    errors: Mapping[str, Mapping[str, tuple[str, ...]]]
+    errors: Mapping[str, ErrorWording]
 
 
 class Problem(Struct, frozen=True):

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rebalance_forensics.catalog.compiled_catalog import Entry, compile_catalog, compile_entry, type_names
 from rebalance_forensics.catalog.fields import (
     SPEAKER_FIELDS,
@@ -28,7 +30,15 @@ from rebalance_forensics.catalog.loader import (
 )
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog, clean
-from rebalance_forensics.catalog.pattern import Pattern, PatternError, PatternSet, Problem, Sample, Template
+from rebalance_forensics.catalog.pattern import (
+    ErrorWording,
+    Pattern,
+    PatternError,
+    PatternSet,
+    Problem,
+    Sample,
+    Template,
+)
 from rebalance_forensics.catalog.prefixes import peel
 from rebalance_forensics.catalog.program import IGNORED, Types
 from rebalance_forensics.catalog.template import Part, TemplateError, holes_of, literals_of, parse
@@ -233,7 +243,7 @@ class Loaded:
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self.problems: list[Problem] = []
-        self.errors: dict[str, Mapping[str, tuple[str, ...]]] = {}
+        self.errors: dict[str, ErrorWording] = {}
         loaded = [pattern for identifier, path in files.items() if (pattern := self._load(path, identifier))]
         self._entries: dict[int, Entry] = {}
         types = type_names((pattern.fragment for pattern in loaded if pattern.fragment), self.errors)
@@ -270,7 +280,7 @@ class Loaded:
                 self.problems.append(error.problem)
             else:
                 sound.append(template)
-        return pattern.with_templates(tuple(sound))
+        return replace(pattern, templates=tuple(sound))
 
 
 def shape_problems(pattern: Pattern, types: Types) -> Iterator[Problem]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain, pairwise
 from typing import cast
 
 import re2
 import regex
+from msgspec import Struct
 
 from rebalance_forensics.catalog.field_types import HoleType, choices
-from rebalance_forensics.catalog.fields import FieldError, FieldValue
+from rebalance_forensics.catalog.fields import Constant, FieldValue
 from rebalance_forensics.catalog.template import (
     Hole,
     Maybe,
@@ -106,9 +106,6 @@ def _escaped(char: str, *, inside: bool) -> str:
 Groups = Sequence[str | None]
 Matching = Callable[[str], "regex.Match[str] | None"]
 Types = Mapping[str, HoleType]
-_Reader = tuple[str, Callable[[str], FieldValue | dict[str, FieldValue]] | None]
-_Readers = tuple[Types, tuple[_Reader, ...], bool]
-"""For these types, the reader of each hole, and whether one of them holds several fields."""
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
@@ -116,8 +113,7 @@ _SHORT = 512
 _FEW_CUTS = 3
 
 
-@dataclass
-class Program:
+class Program(Struct, dict=True, array_like=True):
     """One anchored program. `loose` is the second try in which ids may contain blanks; it is None where none can.
 
     `lead` is how every text of it begins, `needle` the longest words after that. `holes` are the names and types of its
@@ -129,14 +125,13 @@ class Program:
     source: str
     loose: str | None
     holes: tuple[tuple[str, str], ...]
-    constants: dict[str, FieldValue] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = {}
     cuts: tuple[int, int] = (0, 0)
     """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
     words: tuple[str, ...] = ()
     """Everything it says itself, stretch by stretch, the optional parts among it."""
     between: tuple[str, ...] = ()
     """What stands before, between and behind its holes; nothing where a hole or a part of it may be missing."""
-    _readers: _Readers | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
         """The fields the text fills, or None where the text is not of this template."""
@@ -145,10 +140,8 @@ class Program:
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
         """The fields that some of the groups fill; None where one of them cannot be read."""
-        try:
-            return self._fields(groups, types)
-        except (ValueError, FieldError):
-            return None
+        found = fields_in(self.holes, groups, types)
+        return None if found is None else {**self.constants, **found}
 
     def groups_of(self, text: str, *, loosely: bool = False) -> Groups | None:
         """What stands in each hole of a text; None where it is not of this template."""
@@ -175,46 +168,28 @@ class Program:
     def _loose_automaton(self) -> Automaton:
         return Automaton(self.loose or "")
 
-    def _fields(self, groups: Sequence[str | None], types: Types) -> dict[str, FieldValue]:
-        known = self._readers
-        if known is None or known[0] is not types:
-            composite = any(type_named(kind, types).composite for _, kind in self.holes)
-            known = self._readers = (types, self._readers_with(types), composite)
-        merged: dict[str, FieldValue] = self.constants
-        if not known[2]:
-            return self._each_alone(known[1], groups)
-        own: dict[str, FieldValue] = {}
-        for (name, read), text in zip(known[1], groups, strict=True):
-            if text is None:
-                continue
-            if read is None:
-                own[name] = text
-                continue
-            value = read(text)
-            if isinstance(value, dict):
-                merged = merged | value
-                value = value.get(name, text)
-            if name != IGNORED:
-                own[name] = value
-        return merged | own if merged else own
 
-    def _each_alone(self, readers: Sequence[_Reader], groups: Groups) -> dict[str, FieldValue]:
-        """The fields where each hole holds one."""
-        fields = self.constants.copy()
-        for (name, read), text in zip(readers, groups, strict=True):
-            if text is not None:
-                value = text if read is None else cast("FieldValue", read(text))
-                if name != IGNORED:
-                    fields[name] = value
-        return fields
-
-    def _readers_with(self, types: Types) -> tuple[_Reader, ...]:
-        """The name of each hole and what reads it, None where its text is its value."""
-        readers = ((name, type_named(kind, types).read) for name, kind in self.holes)
-        return tuple((name, None if read is str and name != IGNORED else read) for name, read in readers)
+def fields_in(holes: Sequence[tuple[str, str]], groups: Groups, types: Types) -> dict[str, FieldValue] | None:
+    """The fields that texts in holes of these names and types fill; None where one of them cannot be read."""
+    own: dict[str, FieldValue] = {}
+    inside: dict[str, FieldValue] = {}
+    for (name, kind), text in zip(holes, groups, strict=True):
+        if text is None:
+            continue
+        try:
+            value = type_named(kind, types).read(text)
+        except ValueError:
+            return None
+        if isinstance(value, dict):
+            inside |= value
+            value = value.get(name, text)
+        if name != IGNORED:
+            own[name] = value
+    # What stands in a hole of its own goes before what stands inside another.
+    return inside | own
 
 
-def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, FieldValue]) -> Program:
+def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, Constant]) -> Program:
     """Compile a template that `template.parse` took apart."""
     strict = _source(parts, types, loosely=False)
     loose = _source(parts, types, loosely=True)
@@ -226,7 +201,7 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, F
         source=strict,
         loose=loose if loose != strict else None,
         holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
-        constants=dict(constants),
+        constants=constants,
         cuts=(_cuts(parts, types, loosely=False), _cuts(parts, types, loosely=True)),
         words=tuple(words_in(parts)),
         between=_between(parts),
@@ -312,8 +287,3 @@ def type_named(name: str, types: Types) -> HoleType:
     if "|" in name or not _TYPE_NAME.fullmatch(name):
         return choices(name)
     raise TemplateError(f"no hole type is called {name!r}; there are {', '.join(sorted(types))}")
-
-
-def names_of(parts: Sequence[Part]) -> frozenset[str]:
-    """The names of all holes that keep their value."""
-    return frozenset(hole.name for hole in holes_of(parts) if hole.name != IGNORED)

@@ -219,11 +219,11 @@ def _kafkas_own(asked: str) -> Explanation | None:
             )
     errors = catalog_with([]).compiled.errors
     code = re.sub(r"[\s-]+", "_", number)
-    carried = {name: code for code, words in errors.items() for name in words.get("exceptions", ())}
+    carried = {name: code for code, words in errors.items() for name in words.exceptions}
     code = code if code in errors else carried.get(asked, "")
     if not code:
         return None
-    texts, exceptions = errors[code].get("texts", ()), errors[code].get("exceptions", ())
+    texts, exceptions = errors[code].texts, errors[code].exceptions
     logged = "\n".join(f"- {text}" for text in dict.fromkeys((*texts, *exceptions)))
     concerned = _causes_with(lambda cause: code in f"{cause.summary} {cause.mechanism} {cause.shows}")
     return Explanation(cause=code, summary="An error code of Kafka's.", mechanism="", evidence=logged, causes=concerned)

@@ -65,7 +65,8 @@ FILLABLE = _fillable()
 @given(st.data())
 def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) -> None:
     parts, program = data.draw(st.sampled_from(FILLABLE))
-    message, filled = "", dict(program.constants)
+    message = ""
+    filled: dict[str, FieldValue] = {**program.constants}
     for part in parts:
         if isinstance(part, str):
             message += part
