@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from msgspec import convert
 
-from rebalance_forensics.sources.envelopes.base import Envelope
+from rebalance_forensics.sources.envelopes.base import CodedEnvelope, Envelope
 from rebalance_forensics.sources.envelopes.json_envelopes import JsonEnvelope
 from rebalance_forensics.sources.envelopes.text_envelopes import TextEnvelope
 from rebalance_forensics.sources.layouts.definitions import Definition, Expression, definitions_in, in_code
@@ -38,11 +38,12 @@ class EnvelopeFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=
             settings |= {"shape": self.pattern(self.shape), "only_headers": self.only_headers}
             settings["octal_escapes"] = self.octal_escapes
             settings["not_behind"] = {name: self.pattern(text) for name, text in self.not_behind.items()}
-        kind = in_code(__name__, self.code) if self.code else TextEnvelope if self.shape else JsonEnvelope
-        if issubclass(kind, JsonEnvelope):
-            base = definitions()[self.like].keys if self.like else {}
-            return cast("Envelope", convert({**base, **self.keys, **settings}, kind))
-        return cast("Envelope", kind(**settings))
+            return TextEnvelope(**settings)
+        kind = in_code(__name__, self.code) if self.code else JsonEnvelope
+        if not isinstance(kind, type):
+            return CodedEnvelope(opened=kind, **settings)
+        base = definitions()[self.like].keys if self.like else {}
+        return cast("Envelope", convert({**base, **self.keys, **settings}, kind))
 
 
 @cache

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -32,26 +31,29 @@ class Line(Struct, frozen=True, kw_only=True, gc=False):
     envelopes: tuple[str, ...] = ()
 
 
-class Envelope(Protocol):
-    """A way of wrapping lines.
+class Envelope(Struct, frozen=True, kw_only=True):
+    """A way of wrapping lines; of lower `rank` are those that are asked first.
 
     `certain` ones are recognised by themselves; the others only when what they wrap is the start of a record,
     or when the whole file is wrapped so.
     """
 
-    @property
-    def rank(self) -> int:
-        """Where it stands among all envelopes."""
-        ...
-
-    @property
-    def certain(self) -> bool:
-        """True if it is recognised by itself."""
-        ...
+    rank: int
+    certain: bool = True
 
     def peel(self, line: Line) -> Sequence[Line] | None:
         """The line or lines inside; None when this is another envelope."""
-        ...
+        raise NotImplementedError
+
+
+class CodedEnvelope(Envelope, frozen=True, kw_only=True):
+    """An envelope that a function opens."""
+
+    opened: Callable[[Line], Sequence[Line] | None]
+
+    def peel(self, line: Line) -> Sequence[Line] | None:
+        """What the function finds."""
+        return self.opened(line)
 
 
 def instant(text: str | None) -> EpochMs | None:

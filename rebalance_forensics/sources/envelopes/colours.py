@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
@@ -23,14 +22,8 @@ def is_coloured(text: str) -> bool:
     return "\x1b" in text or "^[[" in text
 
 
-class Colours(Struct, frozen=True, kw_only=True):
-    """Colours may stand anywhere in the line."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line without its colours."""
-        if line.fields is not None or "[" not in line.text or not is_coloured(line.text):
-            return None
-        return (replace(line, text=without_colours(line.text)),)
+def uncoloured(line: Line) -> Sequence[Line] | None:
+    """The line without its colours, which may stand anywhere in it."""
+    if line.fields is not None or "[" not in line.text or not is_coloured(line.text):
+        return None
+    return (replace(line, text=without_colours(line.text)),)

@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
@@ -79,38 +78,26 @@ def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None
             yield offset, line, row, None
 
 
-class NamedColumns(Struct, frozen=True, kw_only=True):
-    """A row of a document with a header line, which `rows` gives as an object marked `_row`."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
-        fields = object_of(line.text) if line.fields is None else line.fields
-        if fields is None or "_row" not in fields:
-            return None
-        return line_in_object(line, {name: cell for name, cell in fields.items() if name != "_row"})
+def row_in_export(line: Line) -> Sequence[Line] | None:
+    """The line in a row of a document with a header line, which `rows` gives as an object marked `_row`."""
+    fields = object_of(line.text) if line.fields is None else line.fields
+    if fields is None or "_row" not in fields:
+        return None
+    return line_in_object(line, {name: cell for name, cell in fields.items() if name != "_row"})
 
 
-class BareRow(Struct, frozen=True, kw_only=True):
-    """A row without a header line, whose cells are known by what they contain: the longest is the line."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
-        if line.fields is not None or not line.text.startswith('"') or '",' not in line.text:
-            return None
-        cells = cells_of([line.text.replace("\n", "\r")])
-        if not cells:
-            return None
-        line_cell = max((cell for cell in cells if not _is_time(cell)), key=len, default="")
-        others = [cell for cell in cells if cell is not line_cell]
-        time = next((cell for cell in others if _is_time(cell)), None)
-        host = next((cell for cell in others if _HOST.match(cell)), line.host)
-        return (replace(line, text=line_cell, at=instant(time) or line.at, host=host),)
+def bare_row(line: Line) -> Sequence[Line] | None:
+    """The line in a row without a header line, whose cells are known by what they contain: the longest is the line."""
+    if line.fields is not None or not line.text.startswith('"') or '",' not in line.text:
+        return None
+    cells = cells_of([line.text.replace("\n", "\r")])
+    if not cells:
+        return None
+    line_cell = max((cell for cell in cells if not _is_time(cell)), key=len, default="")
+    others = [cell for cell in cells if cell is not line_cell]
+    time = next((cell for cell in others if _is_time(cell)), None)
+    host = next((cell for cell in others if _HOST.match(cell)), line.host)
+    return (replace(line, text=line_cell, at=instant(time) or line.at, host=host),)
 
 
 def _is_time(cell: str) -> bool:

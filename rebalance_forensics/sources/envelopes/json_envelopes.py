@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
-from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.envelopes.base import Envelope, Line, instant
 from rebalance_forensics.sources.layouts.json_field_names import host_in, instant_in, leaves_of, text_in
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
 
@@ -31,34 +30,21 @@ _TAGGED = tuple(
 )
 
 
-class AnyObject(Struct, frozen=True, kw_only=True):
-    """The last envelope for objects: keys are known by their names, in any spelling and at any depth."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
-        fields = object_of(line.text) if line.fields is None else line.fields
-        return line_in_object(line, fields)
+def any_object(line: Line) -> Sequence[Line] | None:
+    """The line in an object that no other envelope knows: keys by their names, in any spelling and at any depth."""
+    return line_in_object(line, object_of(line.text) if line.fields is None else line.fields)
 
 
-class TaggedObject(Struct, frozen=True, kw_only=True):
-    """An object behind what Fluent Bit, Fluentd, kcat and bunyan print in front of it."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
-        if line.fields is not None or not line.text.rstrip().endswith(("}", "]")):
-            return None
-        match = next((found for shape in _TAGGED if (found := shape.match(line.text))), None)
-        fields = object_of(match["text"]) if match is not None else None
-        if match is None or fields is None:
-            return None
-        host = match.groupdict().get("host") or line.host
-        return line_in_object(replace(line, at=instant(match["time"]) or line.at, host=host), fields)
+def tagged_object(line: Line) -> Sequence[Line] | None:
+    """The line in an object behind what Fluent Bit, Fluentd, kcat and bunyan print in front of it."""
+    if line.fields is not None or not line.text.rstrip().endswith(("}", "]")):
+        return None
+    match = next((found for shape in _TAGGED if (found := shape.match(line.text))), None)
+    fields = object_of(match["text"]) if match is not None else None
+    if match is None or fields is None:
+        return None
+    host = match.groupdict().get("host") or line.host
+    return line_in_object(replace(line, at=instant(match["time"]) or line.at, host=host), fields)
 
 
 def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
@@ -78,7 +64,7 @@ def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
     )
 
 
-class JsonEnvelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An object with every path of `requires`, and with all of one list of `either` where there are some.
 
     Of text, time, host, file and stream the first path that holds a text or a number counts. `entries` is the path of
@@ -87,8 +73,6 @@ class JsonEnvelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `_source`). A line is partial where a value begins as `partial` has it.
     """
 
-    rank: int
-    certain: bool = True
     requires: tuple[str, ...] = ()
     either: tuple[tuple[str, ...], ...] = ()
     text: tuple[str, ...] = ("message",)

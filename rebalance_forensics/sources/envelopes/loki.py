@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
@@ -66,26 +65,12 @@ def _value(value: object) -> Fields:
     return {**time, "line": " ".join(map(str, parts[len(time) : 2]))}
 
 
-class TextLine(Struct, frozen=True, kw_only=True):
-    """logcli's default output: columns padded with blanks, labels quoted in braces."""
-
-    rank: int
-    certain: bool
-
-    def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
-        match = _LINE.match(line.text) if line.fields is None else None
-        if match is None:
-            return None
-        labels = dict(_LABEL.findall(match["labels"]))
-        host = next((labels[label] for label in _HOST_LABELS if label in labels), line.host)
-        return (
-            replace(
-                line,
-                text=match["text"],
-                at=instant(match["time"]),
-                host=host,
-                file=labels.get("filename"),
-                stream=labels.get("stream", ""),
-            ),
-        )
+def text_line(line: Line) -> Sequence[Line] | None:
+    """The line in logcli's default output: columns padded with blanks, labels quoted in braces."""
+    match = _LINE.match(line.text) if line.fields is None else None
+    if match is None:
+        return None
+    labels = dict(_LABEL.findall(match["labels"]))
+    host = next((labels[label] for label in _HOST_LABELS if label in labels), line.host)
+    found = replace(line, text=match["text"], at=instant(match["time"]), host=host)
+    return (replace(found, file=labels.get("filename"), stream=labels.get("stream", "")),)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources import layouts
-from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.envelopes.base import Envelope, Line, instant
 from rebalance_forensics.sources.files.hosts import host_of
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
@@ -17,7 +16,7 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _OCTAL = (("#011", "\t"), ("#033[", "\x1b["))
 
 
-class TextEnvelope(Struct, frozen=True, kw_only=True):
+class TextEnvelope(Envelope, frozen=True, kw_only=True):
     """An envelope written as an expression with the groups time, local, host, path, stream, partial and text.
 
     `host2` and `stream2` are the same in another branch. `path` is the name of the file that the line comes from. An
@@ -25,8 +24,6 @@ class TextEnvelope(Struct, frozen=True, kw_only=True):
     belongs to the logger where another envelope, by its name, was peeled before.
     """
 
-    rank: int
-    certain: bool = True
     shape: re.Pattern[str]
     only_headers: bool = False
     octal_escapes: bool = False

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from msgspec import convert
 
-from rebalance_forensics.sources.layouts.base import FALLBACK, Layout, Parsed
+from rebalance_forensics.sources.layouts.base import FALLBACK, CodedLayout, Layout, Parsed
 from rebalance_forensics.sources.layouts.definitions import Definition, Expression, beginnings, definitions_in, in_code
 from rebalance_forensics.sources.layouts.header_remainder import (
     begins_as_kafka_does,
@@ -44,21 +44,20 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def layout(self) -> Layout:
         """The layout that the file describes."""
-        kind = in_code(__name__, self.code) if self.code else TextLayout if self.header else JsonLayout
-        if issubclass(kind, JsonLayout):
+        settings: dict[str, Any] = {"rank": self.rank, "starts": beginnings(self.starts)}
+        kind = in_code(__name__, self.code) if self.code else JsonLayout
+        if not self.header and not isinstance(kind, type):
+            return CodedLayout(read=kind, **settings)
+        if not self.header:
             return cast("Layout", convert({**self.keys, "rank": self.rank}, kind))
-        settings: dict[str, Any] = {"rank": self.rank}
-        if self.starts:
-            settings["starts"] = beginnings(self.starts)
-        if self.header:
-            settings["header"] = self.pattern(self.header)
+        settings["header"] = self.pattern(self.header)
         if self.trailer:
             settings["trailer"] = self.pattern(self.trailer)
         if self.relevant:
             settings["relevant"] = re.compile(self.pattern(self.relevant).pattern.encode())
         if self.then:
             settings["then"] = in_code(__name__, self.then)
-        return cast("Layout", kind(**settings))
+        return TextLayout(**settings)
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -80,30 +80,33 @@ class Parsed(Struct, frozen=True, kw_only=True, gc=False):
     host: str | None = None
 
 
-class Layout(Protocol):
+class Layout(Struct, frozen=True, kw_only=True):
     """How a logger writes: which lines start a record, and where its fields stand.
 
     `rank` orders the layouts when a line is offered to all of them: specific ones first.
     `starts` are the bytes that a first line can begin with, for counting records in bulk.
     """
 
-    @property
-    def rank(self) -> int:
-        """Where it stands among all layouts."""
-        ...
-
-    @property
-    def starts(self) -> tuple[bytes, ...]:
-        """What the first line of a record can begin with."""
-        ...
+    rank: int
+    starts: tuple[bytes, ...]
 
     def is_header(self, line: str) -> bool:
         """True if a record starts with this line."""
-        ...
+        return self.parse(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart; None when it is not of this layout."""
-        ...
+        raise NotImplementedError
+
+
+class CodedLayout(Layout, frozen=True, kw_only=True):
+    """A layout whose records a function takes apart."""
+
+    read: Callable[[str], Parsed | None]
+
+    def parse(self, text: str) -> Parsed | None:
+        """What the function reads."""
+        return self.read(text)
 
 
 # What the rank of a layout says, beyond who is asked first.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
-
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.base import Layout, Parsed, level_of
 from rebalance_forensics.sources.layouts.client_facts import GO_FACTS, KAFKAJS_FACTS, with_facts
 from rebalance_forensics.sources.layouts.json_field_names import (
     OWN_HOSTS,
@@ -31,15 +29,11 @@ _HOSTS = (
 _FACTS: dict[str | None, tuple[str, ...]] = {"franz-go": GO_FACTS, "kafkajs": KAFKAJS_FACTS}
 
 
-class ObjectLayout(Struct, frozen=True, kw_only=True):
+class ObjectLayout(Layout, frozen=True, kw_only=True):
     """A layout of which each record is one JSON object."""
 
     rank: int = 40
     starts: tuple[bytes, ...] = (b"{",)
-
-    def is_header(self, line: str) -> bool:
-        """True if a record starts with this line."""
-        return self.parse(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
         """Take a whole record apart."""

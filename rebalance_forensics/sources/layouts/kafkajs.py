@@ -6,7 +6,6 @@ import json
 import re
 from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import Parsed
@@ -40,22 +39,8 @@ class KafkaJsObject(JsonLayout, frozen=True, kw_only=True):
 _OBJECT = KafkaJsObject()
 
 
-class TextBeforeFacts(Struct, frozen=True, kw_only=True):
+def text_before_facts(text: str) -> Parsed | None:
     """NestJS' KafkaLogger: level, namespace and message as text, the facts behind it as JSON, the time among them."""
-
-    rank: int
-    starts: tuple[bytes, ...]
-
-    def is_header(self, line: str) -> bool:
-        """True if a record starts with this line."""
-        return self.parse(line) is not None
-
-    def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
-        return _text_before_facts(text)
-
-
-def _text_before_facts(text: str) -> Parsed | None:
     found = _TEXT.match(text)
     facts = object_of(found["facts"]) if found is not None else None
     if found is None or facts is None or facts.get("logger") != "kafkajs":
@@ -80,7 +65,7 @@ def with_kafkajs_facts(parsed: Parsed) -> Parsed:
 
 def with_facts_behind(parsed: Parsed) -> Parsed:
     """Nest's server and client of Kafka pass on what KafkaJS logs, its time included, as one text."""
-    return _text_before_facts(parsed.message) or _from_log_creator(parsed) or parsed
+    return text_before_facts(parsed.message) or _from_log_creator(parsed) or parsed
 
 
 def _from_log_creator(parsed: Parsed) -> Parsed | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import DATED, Parsed
@@ -89,33 +88,20 @@ def _canonical(facility: str, name: str, message: str) -> str:
     return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _BROKER.sub("", message, count=1)
 
 
-def _match(line: str) -> re.Match[str] | None:
-    return _LINE.match(line) or _DATED_LINE.match(line) or _NAMED_LINE.match(line) or _GO_EVENT.match(line)
-
-
-class RawLine(Struct, frozen=True, kw_only=True):
-    """A line that names facility and client; on stderr it carries an epoch time, so it needs no zone."""
-
-    rank: int
-    starts: tuple[bytes, ...]
-
-    def is_header(self, line: str) -> bool:
-        """True if a record starts with this line."""
-        return _match(line) is not None
-
-    def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
-        match = _match(text)
-        if match is None:
-            return None
-        thread, severity = _THREAD.match(match["message"]), match.groupdict().get("severity")
-        return Parsed(
-            stamp=read_stamp(match["time"]) if match["time"] else None,
-            level=_SEVERITY[int(severity)] if severity else None,
-            logger="rdkafka",
-            thread=thread["thread"] if thread else None,
-            message=_canonical(match["facility"], match["name"], match["message"]),
-        )
+def raw_line(text: str) -> Parsed | None:
+    """A record that names facility and client; on stderr it carries an epoch time, so it needs no zone."""
+    shapes = (_LINE, _DATED_LINE, _NAMED_LINE, _GO_EVENT)
+    match = next((found for shape in shapes if (found := shape.match(text))), None)
+    if match is None:
+        return None
+    thread, severity = _THREAD.match(match["message"]), match.groupdict().get("severity")
+    return Parsed(
+        stamp=read_stamp(match["time"]) if match["time"] else None,
+        level=_SEVERITY[int(severity)] if severity else None,
+        logger="rdkafka",
+        thread=thread["thread"] if thread else None,
+        message=_canonical(match["facility"], match["name"], match["message"]),
+    )
 
 
 class EventObject(JsonLayout, frozen=True, kw_only=True):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-from msgspec import Struct
-
 from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
 from rebalance_forensics.sources.layouts.client_facts import client_error
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
@@ -41,36 +39,26 @@ def _unquoted(text: str) -> str:
         return text.replace('\\"', '"').replace("\\n", "\n")
 
 
-class Logfmt(Struct, frozen=True, kw_only=True):
-    """Keys that are no part of the header follow the message as franz-go prints them: `msg; key: value`."""
-
-    rank: int
-    starts: tuple[bytes, ...]
-
-    def is_header(self, line: str) -> bool:
-        """True if a record starts with this line."""
-        return _START.match(line) is not None and _MESSAGE_KEY.search(line) is not None
-
-    def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
-        start = _START.match(text)
-        if start is None or not self.is_header(text):
-            return None
-        pairs = {
-            m["key"]: m["bare"] if m["quoted"] is None else _unquoted(m["quoted"])
-            for m in _PAIR.finditer(text, start.end("time") if start["time"] else 0)
-        }
-        message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
-        if not begins_as_kafka_does(message) and "." not in (logger or ""):
-            error = client_error(pairs)
-            rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _HEADER_KEYS)
-            message = f"{message}: {error}" if error else f"{message}; {rest}" if rest else message
-        trace = _first(pairs, _TRACE)
-        return Parsed(
-            stamp=read_stamp(start["time"] or _first(pairs, _TIME) or ""),
-            level=level_of(_first(pairs, _LEVEL)),
-            logger=logger,
-            thread=_first(pairs, _THREAD),
-            message=f"{message}\n{trace}" if trace else message,
-            host=_first(pairs, _HOST),
-        )
+def logfmt(text: str) -> Parsed | None:
+    """A record; keys that are no part of the header follow the message as franz-go prints them: `msg; key: value`."""
+    start = _START.match(text)
+    if start is None or _MESSAGE_KEY.search(text) is None:
+        return None
+    pairs = {
+        m["key"]: m["bare"] if m["quoted"] is None else _unquoted(m["quoted"])
+        for m in _PAIR.finditer(text, start.end("time") if start["time"] else 0)
+    }
+    message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
+    if not begins_as_kafka_does(message) and "." not in (logger or ""):
+        error = client_error(pairs)
+        rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _HEADER_KEYS)
+        message = f"{message}: {error}" if error else f"{message}; {rest}" if rest else message
+    trace = _first(pairs, _TRACE)
+    return Parsed(
+        stamp=read_stamp(start["time"] or _first(pairs, _TIME) or ""),
+        level=level_of(_first(pairs, _LEVEL)),
+        logger=logger,
+        thread=_first(pairs, _THREAD),
+        message=f"{message}\n{trace}" if trace else message,
+        host=_first(pairs, _HOST),
+    )

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from string import digits
 
-from msgspec import Struct
-
-from rebalance_forensics.sources.layouts.base import Parsed, level_of
+from rebalance_forensics.sources.layouts.base import Layout, Parsed, level_of
 from rebalance_forensics.sources.layouts.message_trailer import without_trailer
 from rebalance_forensics.sources.layouts.split_messages import HEADER_ENDS, below, in_one_line
 from rebalance_forensics.sources.times.timestamps import read_stamp
@@ -18,7 +16,7 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _PLAIN_GROUPS = 5
 
 
-class TextLayout(Struct, frozen=True, kw_only=True):
+class TextLayout(Layout, frozen=True, kw_only=True):
     """A layout written as a regular expression with the groups time, level, logger, thread and message.
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
@@ -26,8 +24,6 @@ class TextLayout(Struct, frozen=True, kw_only=True):
     log in this layout alone, no line is looked at without what is `relevant`.
     """
 
-    rank: int
-    starts: tuple[bytes, ...]
     header: re.Pattern[str]
     trailer: re.Pattern[str] | None = None
     then: Callable[[Parsed], Parsed] | None = None
