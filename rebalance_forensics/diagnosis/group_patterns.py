@@ -15,10 +15,9 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.rebalances import JoinFailed, SyncFailed
-from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -71,7 +70,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
     """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
-    lists = [e for e in timeline.of(StreamsParticipants) if e.at is not None]
+    lists = [e for e in timeline.of(ev.StreamsParticipants) if e.at is not None]
     times = [time_of(e) for e in lists]
     generations = grouped(timeline.generations, attrgetter("generation"))
     used: set[int] = set()
@@ -145,7 +144,7 @@ def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], 
     return tuple(sorted(named, key=lambda m: (m[0], m[1] or "")))
 
 
-def _with_list(known: Round, listed: StreamsParticipants | None) -> Round:
+def _with_list(known: Round, listed: ev.StreamsParticipants | None) -> Round:
     """The round with what its leader wrote: only the leader lists who takes part."""
     if listed is None:
         return known
@@ -345,7 +344,7 @@ _WHY = {
     "REQUEST_TIMED_OUT": "the coordinator could not write to __consumer_offsets in time",
     "NETWORK_EXCEPTION": "the connection to the coordinator broke",
 }
-Failed = JoinFailed | SyncFailed
+Failed = ev.JoinFailed | ev.SyncFailed
 # Times, and what happened then, in words.
 Moves = tuple[Sequence[int], Sequence[str]]
 # Only a member that sent LeaveGroup left; the others were removed by the coordinator, or are merely missing.
@@ -440,12 +439,12 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     if not bursts:
         return ()
     moves = _moves(timeline)
-    failed = TimeIndex(filter(_is_failure, timeline.of(JoinFailed, SyncFailed)), time_of, ordered=True)
+    failed = TimeIndex(filter(_is_failure, timeline.of(ev.JoinFailed, ev.SyncFailed)), time_of, ordered=True)
     return tuple(_burst(timeline, run, moves, failed) for run in bursts)
 
 
 def _is_failure(event: Event) -> TypeGuard[Failed]:
-    return isinstance(event, JoinFailed | SyncFailed) and event.error != ROUND_TRIP and event.at is not None
+    return isinstance(event, ev.JoinFailed | ev.SyncFailed) and event.error != ROUND_TRIP and event.at is not None
 
 
 def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: TimeIndex[Failed]) -> Burst:
@@ -504,7 +503,7 @@ def _attempt(timeline: Timeline, event: Failed, explained: Sequence[Round]) -> F
         at=event.at,
         who=event.speaker.client_id
         or (member_name(event.member) if event.member else participant.name if participant else None),
-        api="SyncGroup" if isinstance(event, SyncFailed) else "JoinGroup",
+        api="SyncGroup" if isinstance(event, ev.SyncFailed) else "JoinGroup",
         generation=event.generation,
         error=event.error,
         why=_why(event, explained),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from heapq import merge
 from itertools import chain
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
@@ -27,48 +28,6 @@ from rebalance_forensics.diagnosis.unexplained.waiting_members import about_wait
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import ConfigOffsetBehind, RegistryLeaderElected, WorkerStopped
-from rebalance_forensics.events.coordinator import (
-    LAST_COORDINATOR_NODE,
-    CoordinatorFound,
-    CoordinatorLost,
-    GroupLoaded,
-    GroupUnloaded,
-    NodeDisconnected,
-)
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import LeaveSent, MemberLeft, MemberLoaded
-from rebalance_forensics.events.partitions import (
-    AssignmentNotified,
-    ListenerCalled,
-    ListenerFailed,
-    OffsetCommitFailed,
-    OwnershipGivenUp,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import ConsumerClosed, ExceptionLogged, ProcessStopping
-from rebalance_forensics.events.rebalances import (
-    AssignmentReceived,
-    GroupEmptied,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncFailed,
-    SyncSucceeded,
-)
-from rebalance_forensics.events.streams import (
-    FollowUpScheduled,
-    StreamsStateChanged,
-    StreamThreadStateChanged,
-    ThreadFailed,
-    ThreadFenced,
-)
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -80,22 +39,29 @@ from rebalance_forensics.timeline.rebalance_requests import REJOINS
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
-_REFUSED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, JoinRequested, OffsetCommitFailed, SyncFailed)
+_REFUSED = (
+    ev.GroupHeartbeatFailed,
+    ev.HeartbeatFailed,
+    ev.JoinFailed,
+    ev.JoinRequested,
+    ev.OffsetCommitFailed,
+    ev.SyncFailed,
+)
 # Errors of a commit whose member is in no generation any more (ConsumerCoordinator).
 _TOO_LATE = EXPELLED | {"CommitFailedException"}
 
 # What onPartitionsLost and its like are called for: the member is in no generation any more (ConsumerCoordinator,
 # AbstractMembershipManager).
-_GIVEN_UP = (ListenerCalled, MemberTransitioned, OwnershipGivenUp, PartitionsLost)
+_GIVEN_UP = (ev.ListenerCalled, ev.MemberTransitioned, ev.OwnershipGivenUp, ev.PartitionsLost)
 _REBALANCING = "REBALANCE_IN_PROGRESS"
 # A commit that fails so was sent while the member had no generation: it had not rejoined yet, or was no member
 # (ConsumerCoordinator.sendOffsetCommitRequest, SmallRye's record stores).
 _COMMITTED_BETWEEN = ("not part of an active group", "revoked before it was acknowledged")
-_TROUBLE = (CoordinatorLost, NodeDisconnected, JoinFailed)
+_TROUBLE = (ev.CoordinatorLost, ev.NodeDisconnected, ev.JoinFailed)
 # A coordinator was found, or is no longer needed.
 _RECOVERED = (
-    CoordinatorFound, JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, LeaveSent, ConsumerClosed,
-    ProcessStopping, StreamsStateChanged, WorkerStopped,
+    ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned, ev.LeaveSent, ev.ConsumerClosed,
+    ev.ProcessStopping, ev.StreamsStateChanged, ev.WorkerStopped,
 )  # fmt: skip
 
 # JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup).
@@ -107,7 +73,7 @@ REFUSED_SETTINGS = {
     "INVALID_GROUP_ID": "its group.id is empty or not valid",
 }
 
-_ANSWERED = (GroupHeartbeatFailed, HeartbeatFailed, JoinFailed, SyncFailed)
+_ANSWERED = (ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
 _ASKED = {
     "in join group response": "JoinGroup",
     "from SyncGroup": "SyncGroup",
@@ -125,7 +91,13 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
     """The coordinator's lines of one kind, the one that says most, where it logs nothing else of the group."""
-    kinds = ((GroupUnloaded,), (GroupLoaded, MemberLoaded), (MemberLeft,), (GroupEmptied,), (AssignmentReceived,))
+    kinds = (
+        (ev.GroupUnloaded,),
+        (ev.GroupLoaded, ev.MemberLoaded),
+        (ev.MemberLeft,),
+        (ev.GroupEmptied,),
+        (ev.AssignmentReceived,),
+    )
     found = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
     return next(filter(None, found), [])
 
@@ -133,26 +105,26 @@ def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
 def _rebalances_mentioned(timeline: Timeline) -> list[Event]:
     """Lines that a member writes in the middle of a rebalance, and that say nothing else of it."""
     events = timeline.own.of_type(
-        *(FollowUpScheduled, JoinFailed, ListenerCalled, OffsetCommitFailed, PartitionsRevoked),
-        *(StreamThreadStateChanged, StreamsStateChanged, SyncFailed),
+        *(ev.FollowUpScheduled, ev.JoinFailed, ev.ListenerCalled, ev.OffsetCommitFailed, ev.PartitionsRevoked),
+        *(ev.StreamThreadStateChanged, ev.StreamsStateChanged, ev.SyncFailed),
     )
     return [e for e in events if e.speaker.role != "broker" and e.at is not None and _mentions_a_rebalance(e)]
 
 
 def _mentions_a_rebalance(event: Event) -> bool:
     match event:
-        case PartitionsRevoked(partitions=partitions, count=count, due=due):
+        case ev.PartitionsRevoked(partitions=partitions, count=count, due=due):
             return bool(partitions or count or due)
-        case ListenerCalled(during=during):
+        case ev.ListenerCalled(during=during):
             return during == "revoked"
-        case FollowUpScheduled(kind=kind):
+        case ev.FollowUpScheduled(kind=kind):
             # It comes with the assignment (StreamsPartitionAssignor.onAssignment); no kind: none is due.
             return kind is not None
-        case OffsetCommitFailed(error=None, detail=detail):
+        case ev.OffsetCommitFailed(error=None, detail=detail):
             return detail in _COMMITTED_BETWEEN
-        case StreamsStateChanged(before=before, after=after):
+        case ev.StreamsStateChanged(before=before, after=after):
             return (before, after) == ("RUNNING", "REBALANCING")
-        case StreamThreadStateChanged(before=before, after=after):
+        case ev.StreamThreadStateChanged(before=before, after=after):
             # A thread that starts has nothing to revoke and passes through PARTITIONS_REVOKED until 2.3.
             return before in ("RUNNING", "PARTITIONS_ASSIGNED") and after == "PARTITIONS_REVOKED"
     return getattr(event, "error", None) == _REBALANCING
@@ -160,7 +132,7 @@ def _mentions_a_rebalance(event: Event) -> bool:
 
 def _thrown_answer(event: Event) -> tuple[str, str] | None:
     """The request and the coordinator's error in the exception that a Java client throws."""
-    found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ExceptionLogged) else None
+    found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
     return (_ASKED[found["request"]], found["error"].rstrip(". ")) if found is not None else None
 
 
@@ -176,11 +148,11 @@ def _left_without_coordinator(timeline: Timeline) -> Losses:
             recovered[speaker] = time_of(event)
         elif event.speaker.role != "broker" and event.at is not None and _is_trouble(event):
             troubled.setdefault(speaker, []).append(event)
-    lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, CoordinatorLost) for e in lines)}
+    lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, ev.CoordinatorLost) for e in lines)}
     for speaker, lines in lost.items():
         # What other clients of its process lost since counts as well.
         nearby = timeline.nearby.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
-        since = (part.of_type(NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
+        since = (part.of_type(ev.NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
         lines[:] = merge(lines, *since, key=time_of)
     detailed = {_speaker(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED} if lost else set()
     return {
@@ -191,7 +163,7 @@ def _left_without_coordinator(timeline: Timeline) -> Losses:
 
 
 def _is_trouble(event: Event) -> bool:
-    return not isinstance(event, JoinFailed) or event.error == "COORDINATOR_NOT_AVAILABLE"
+    return not isinstance(event, ev.JoinFailed) or event.error == "COORDINATOR_NOT_AVAILABLE"
 
 
 def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]:
@@ -201,18 +173,18 @@ def _speaker(timeline: Timeline, event: Event) -> tuple[Participant | None, str]
 
 def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:
     """Failed connections to coordinators that the same client gave up, by broker."""
-    given_up = {e.coordinator for e in lost if isinstance(e, CoordinatorLost) and e.coordinator is not None}
+    given_up = {e.coordinator for e in lost if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
     found: dict[int, list[Event]] = {}
     for event in failed:
-        if isinstance(event, NodeDisconnected) and event.node is not None:
-            broker = LAST_COORDINATOR_NODE - event.node
+        if isinstance(event, ev.NodeDisconnected) and event.node is not None:
+            broker = ev.LAST_COORDINATOR_NODE - event.node
             if broker in given_up:
                 found.setdefault(broker, []).append(event)
     return found
 
 
 def _is_fatal(event: Event) -> bool:
-    if isinstance(event, ExceptionLogged):
+    if isinstance(event, ev.ExceptionLogged):
         return _thrown_answer(event) is not None
     error = getattr(event, "error", None)
     return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
@@ -220,23 +192,23 @@ def _is_fatal(event: Event) -> bool:
 
 def _is_over(event: Event) -> bool:
     match event:
-        case ListenerCalled(during=during):
+        case ev.ListenerCalled(during=during):
             return during == "lost"
-        case MemberTransitioned(after=after):
+        case ev.MemberTransitioned(after=after):
             return after == "FENCED"
-        case PartitionsLost(partitions=partitions):
+        case ev.PartitionsLost(partitions=partitions):
             return bool(partitions)
-        case OwnershipGivenUp():
+        case ev.OwnershipGivenUp():
             return True
-    return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ThreadFenced)
+    return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ev.ThreadFenced)
 
 
 def _ended_threads(event: Event) -> bool:
-    return not isinstance(event, StreamsStateChanged) or event.after in ("ERROR", "PENDING_ERROR")
+    return not isinstance(event, ev.StreamsStateChanged) or event.after in ("ERROR", "PENDING_ERROR")
 
 
 def _forced_a_rejoin(event: Event) -> bool:
-    return isinstance(event, ConfigOffsetBehind) and (event.failed or event.leading)
+    return isinstance(event, ev.ConfigOffsetBehind) and (event.failed or event.leading)
 
 
 def _was_refused(event: Event) -> bool:
@@ -256,7 +228,7 @@ UNEXPLAINED = "unexplained"
 # So many generations in a row without an assignment are no group that forms: members that start one after another
 # replace one or two (group.initial.rebalance.delay.ms gathers the others).
 ENDLESS = 3
-_GIVEN = (AssignmentNotified, PartitionsAssigned)
+_GIVEN = (ev.AssignmentNotified, ev.PartitionsAssigned)
 
 
 def left_over(
@@ -312,7 +284,7 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
 
 def _unnumbered_in_words(notices: Sequence[Event]) -> str:
     """What the lines show of it: a leader, topics that it brought, or nothing but that it was."""
-    elected = [e for e in notices if isinstance(e, RegistryLeaderElected)]
+    elected = [e for e in notices if isinstance(e, ev.RegistryLeaderElected)]
     if elected:
         leader = f"{elected[-1].leader} as its leader" if elected[-1].leader else "no leader"
         return f"The group rebalanced and elected {leader}; these lines do not show what became of the one before."
@@ -330,9 +302,9 @@ def _unnumbered_in_words(notices: Sequence[Event]) -> str:
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
     if timeline.coverage.is_excerpt:
-        begun = any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+        begun = any(isinstance(e, ev.RebalanceStarted) and e.generation == 0 for e in rebalance.events)
         return begun or rebalance.generation == 1
-    if any(isinstance(e, RebalanceStarted) and e.generation for e in rebalance.events):
+    if any(isinstance(e, ev.RebalanceStarted) and e.generation for e in rebalance.events):
         return False
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)
 
@@ -355,7 +327,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
             f"{began} when {who} left; these lines do not show why, whether it came back or who stayed in the group."
             f"{effect}"
         )
-    elif any(isinstance(e, RebalanceStarted) and e.reason is None and LEFT_OUT in e.text for e in first.events):
+    elif any(isinstance(e, ev.RebalanceStarted) and e.reason is None and LEFT_OUT in e.text for e in first.events):
         narrative = f"{began}; if the coordinator gave a reason, it was left out of its line.{effect}"
     else:
         narrative = (
@@ -375,7 +347,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
 
 def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
     """The member whose LeaveGroup began it, as far as lines name it."""
-    opened = next((e for e in rebalance.events if isinstance(e, RebalanceStarted)), None)
+    opened = next((e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)), None)
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
         return ""
     participant = timeline.participants.of_member(opened.members[0])
@@ -443,7 +415,7 @@ def _replaced_in_a_row(timeline: Timeline, generation: int | None) -> int:
 
 
 def _replaced_generations(timeline: Timeline) -> frozenset[int]:
-    failed = (e for e in timeline.of(SyncFailed) if e.error == "REBALANCE_IN_PROGRESS")
+    failed = (e for e in timeline.of(ev.SyncFailed) if e.error == "REBALANCE_IN_PROGRESS")
     return frozenset(e.generation for e in failed if e.generation is not None)
 
 
@@ -465,7 +437,7 @@ def _amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
 def _expired(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Sessions that expired by the member's own log, without a finding that explains them."""
     session = session_timeout_ms(timeline)
-    expired = _by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(CoordinatorLost)))
+    expired = _by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(ev.CoordinatorLost)))
     for (participant, place), events in expired.items():
         unclaimed = [e for e in events if not _within(drafts, e.at or 0, session)]
         if not unclaimed:
@@ -513,7 +485,7 @@ def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
     # Connections that could not be established at all (NetworkClient).
     refused = timeline.disconnected("could not be established")
     failed = _by_speaker(timeline, [event for event in refused if event.node is not None])
-    for (participant, place), events in _by_speaker(timeline, timeline.own.of_type(CoordinatorLost)).items():
+    for (participant, place), events in _by_speaker(timeline, timeline.own.of_type(ev.CoordinatorLost)).items():
         unreached = _brokers_out_of_reach(events, failed.get((participant, place), ()))
         lines = [*chain.from_iterable(unreached.values()), *events]
         sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
@@ -536,20 +508,20 @@ def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:
 def _coordinators_words(timeline: Timeline, line: Event) -> str:
     broker = "A broker" if line.speaker.broker is None else f"broker-{line.speaker.broker}"
     match line:
-        case GroupUnloaded():
+        case ev.GroupUnloaded():
             return (
                 f"{broker} stopped coordinating the group; these lines do not show why, or which broker took it over."
             )
-        case GroupLoaded() | MemberLoaded():
+        case ev.GroupLoaded() | ev.MemberLoaded():
             return (
                 f"{broker} loaded the group as its coordinator: it started, or another broker coordinated the group "
                 "before; these lines do not show which."
             )
-        case MemberLeft(member=member):
+        case ev.MemberLeft(member=member):
             participant = timeline.participants.of_member(member) if member else None
             who = "A member" if participant is None else participant.name
             return f"{who} left the group; these lines do not show why, or who stayed."
-        case GroupEmptied():
+        case ev.GroupEmptied():
             return "The group lost its last member; these lines do not show whether it left or was removed."
     return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."
 
@@ -573,7 +545,7 @@ def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _mention_in_words(lines: Sequence[Event]) -> str:
-    if all(isinstance(e, PartitionsRevoked | ListenerCalled) for e in lines):
+    if all(isinstance(e, ev.PartitionsRevoked | ev.ListenerCalled) for e in lines):
         gave_up = [*runs(lines, time_of, ROUND_TRIP_MS)]
         return (
             f"Members of the group gave up partitions {times(len(gave_up))}, as they do in a rebalance, or when they "
@@ -590,7 +562,7 @@ def _over_in_words(events: Sequence[Event]) -> str:
 
 
 def _forced_in_words(events: Sequence[Event]) -> str:
-    leading = [e for e in events if isinstance(e, ConfigOffsetBehind) and e.leading]
+    leading = [e for e in events if isinstance(e, ev.ConfigOffsetBehind) and e.leading]
     return (
         f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, so "
         "that all read the config topic again: usual after a configuration change. If it keeps happening, the workers "
@@ -602,7 +574,7 @@ def _forced_in_words(events: Sequence[Event]) -> str:
 
 
 def _behind_in_words(events: Sequence[Event]) -> str:
-    last = next((e for e in reversed(events) if isinstance(e, ConfigOffsetBehind) and e.wanted is not None), None)
+    last = next((e for e in reversed(events) if isinstance(e, ev.ConfigOffsetBehind) and e.wanted is not None), None)
     offsets = f" (offset {last.current}, the assignment {last.wanted})" if last is not None else ""
     return (
         f"had not read the config topic as far as the group's assignment{offsets}: it reads on and may rejoin, as "
@@ -612,7 +584,7 @@ def _behind_in_words(events: Sequence[Event]) -> str:
 
 
 def _threads_in_words(events: Sequence[Event]) -> str:
-    failed = [e for e in events if isinstance(e, ThreadFailed)]
+    failed = [e for e in events if isinstance(e, ev.ThreadFailed)]
     if not failed:
         return "is in state ERROR: its stream threads have ended, and it processes nothing until it is started again."
     thrown = list(dict.fromkeys(e.exception.rpartition(".")[2] for e in failed if e.exception))
@@ -623,7 +595,7 @@ def _threads_in_words(events: Sequence[Event]) -> str:
 
 
 def _listeners_in_words(events: Sequence[Event]) -> str:
-    during = list(dict.fromkeys(e.during for e in events if isinstance(e, ListenerFailed) and e.during))
+    during = list(dict.fromkeys(e.during for e in events if isinstance(e, ev.ListenerFailed) and e.during))
     where = f" ({', '.join(during)})" if during else ""
     return (
         f"was in a rebalance when its application's rebalance listener failed{where}: poll() then throws that "
@@ -644,21 +616,21 @@ def _refused_joins_in_words(events: Sequence[Event]) -> str:
 # The lines that show it, which of them do (None: all), how grave it is, and what a report says of it.
 _Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, Callable[[Sequence[Event]], str]]
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
-    ((ExceptionLogged, ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _over_in_words),
-    ((StreamsStateChanged, ThreadFailed), _ended_threads, "warning", _threads_in_words),
-    ((ListenerFailed,), None, "warning", _listeners_in_words),
-    ((ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
+    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _over_in_words),
+    ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
+    ((ev.ListenerFailed,), None, "warning", _listeners_in_words),
+    ((ev.ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
 )
 _LIGHTER: tuple[_Loss, ...] = (
-    ((ConfigOffsetBehind,), None, "info", _behind_in_words),
-    ((JoinFailed, SyncFailed), _was_refused, "info", _refused_joins_in_words),
-    ((LeaveSent,), None, "info", _leaves_in_words),
+    ((ev.ConfigOffsetBehind,), None, "info", _behind_in_words),
+    ((ev.JoinFailed, ev.SyncFailed), _was_refused, "info", _refused_joins_in_words),
+    ((ev.LeaveSent,), None, "info", _leaves_in_words),
 )
 
 
 def _fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members whose client gave up after a fatal answer, without a fault at that time that explains it."""
-    answers = _by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ExceptionLogged, *_ANSWERED)))
+    answers = _by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ev.ExceptionLogged, *_ANSWERED)))
     for (participant, place), events in answers.items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             yield _hypothesis_of_client(participant, place, events, "warning", _refusals_in_words(events))
@@ -668,7 +640,7 @@ def _unreachable(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypoth
     """Members that lost their coordinator for good, without a fault at that time that explains it."""
     for (participant, place), events in _left_without_coordinator(timeline).items():
         if not _amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
-            lost = [e for e in events if isinstance(e, CoordinatorLost)]
+            lost = [e for e in events if isinstance(e, ev.CoordinatorLost)]
             brokers = {f"broker-{e.coordinator}": None for e in lost if e.coordinator is not None}
             which = f" ({', '.join(brokers)})" if brokers else ""
             length = timeline.measured(time_of(events[-1]) - time_of(events[0]))
@@ -691,10 +663,10 @@ def _refusals_in_words(refusals: Sequence[Event]) -> str:
 
 
 _REQUESTS: Mapping[type[Event], str] = {
-    JoinFailed: "JoinGroup",
-    SyncFailed: "SyncGroup",
-    HeartbeatFailed: "Heartbeat",
-    GroupHeartbeatFailed: "the group heartbeat",
+    ev.JoinFailed: "JoinGroup",
+    ev.SyncFailed: "SyncGroup",
+    ev.HeartbeatFailed: "Heartbeat",
+    ev.GroupHeartbeatFailed: "the group heartbeat",
 }
 
 
@@ -740,7 +712,7 @@ def _within(drafts: Sequence[Draft], at: int, session: int) -> bool:
 
 def _joiner_in_words(rebalance: Rebalance) -> str:
     """The coordinator names the member whose JoinGroup began it, if nothing else."""
-    opened = (e for e in rebalance.events if isinstance(e, RebalanceStarted))
+    opened = (e for e in rebalance.events if isinstance(e, ev.RebalanceStarted))
     first = next((e for e in opened if e.trigger in REJOINS and e.members), None)
     if first is None:
         return ""
@@ -753,9 +725,11 @@ def _unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
     # group is rebalancing.
     if timeline.rebalances:
         return []
-    notices = [e for e in timeline.of(HeartbeatFailed, JoinRequested) if e.at is not None and is_rebalance_notice(e)]
+    notices = [
+        e for e in timeline.of(ev.HeartbeatFailed, ev.JoinRequested) if e.at is not None and is_rebalance_notice(e)
+    ]
     # A Java client repeats the notice at each heartbeat until it rejoins.
-    again = any(isinstance(e, JoinRequested) for e in notices)
+    again = any(isinstance(e, ev.JoinRequested) for e in notices)
     found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
     shown = [*_reassignments(timeline), *_elections(timeline)]
     together = runs(shown, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
@@ -764,7 +738,7 @@ def _unnumbered_rebalances(timeline: Timeline) -> list[list[Event]]:
 
 def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
     """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
-    before = _topics(rebalance, (PartitionsRevoked,))
+    before = _topics(rebalance, (ev.PartitionsRevoked,))
     return sorted(_topics(rebalance, _GIVEN) - before) if before else []
 
 
@@ -777,21 +751,21 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
     """A revocation and the next JoinGroup or assignment of the same member, as in every eager rebalance."""
     # Sarama logs no JoinGroup, but looks for its coordinator before each (consumer_group.go, newSession).
     revoked: dict[object, Event] = {}
-    for event in timeline.own.of_type(PartitionsRevoked, JoinStarted, CoordinatorFound, *_GIVEN):
+    for event in timeline.own.of_type(ev.PartitionsRevoked, ev.JoinStarted, ev.CoordinatorFound, *_GIVEN):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if event.at is None:
             continue
-        if isinstance(event, PartitionsRevoked):
+        if isinstance(event, ev.PartitionsRevoked):
             revoked[speaker] = event
-        elif speaker in revoked and not (isinstance(event, CoordinatorFound) and event.speaker.role != "other"):
+        elif speaker in revoked and not (isinstance(event, ev.CoordinatorFound) and event.speaker.role != "other"):
             yield [revoked.pop(speaker), event]
 
 
 def _elections(timeline: Timeline) -> Iterator[list[Event]]:
     """Each line in which a Schema Registry instance names a new leader."""
     before: str | None = None
-    for event in timeline.own.of_type(RegistryLeaderElected):
-        assert isinstance(event, RegistryLeaderElected)
+    for event in timeline.own.of_type(ev.RegistryLeaderElected):
+        assert isinstance(event, ev.RegistryLeaderElected)
         if event.at is not None and before is not None and event.leader != before:
             yield [event]
         before = event.leader or before

@@ -8,26 +8,12 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkerAssigned
-from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.epochs import MemberTransitioned
-from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
-from rebalance_forensics.events.rebalances import (
-    GenerationReset,
-    JoinFailed,
-    JoinReported,
-    JoinStarted,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
-from rebalance_forensics.events.streams import TasksAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_lines import RESET_WHILE_JOINING
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -37,10 +23,10 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 # Only a member with an assignment logs these.
 _ASSIGNED = (
-    SyncSucceeded, JoinReported, PartitionsAssigned, AssignmentUpdated, AssignmentNotified, MemberTransitioned,
-    TasksAssigned, WorkerAssigned,
+    ev.SyncSucceeded, ev.JoinReported, ev.PartitionsAssigned, ev.AssignmentUpdated, ev.AssignmentNotified, ev.MemberTransitioned,
+    ev.TasksAssigned, ev.WorkerAssigned,
 )  # fmt: skip
-_JOINING = (Subscribed, JoinStarted, JoinFailed, SyncFailed)
+_JOINING = (ev.Subscribed, ev.JoinStarted, ev.JoinFailed, ev.SyncFailed)
 # An excerpt of one or two lines may just leave out the answer.
 _PICKED_ATTEMPTS = 3
 # None for ruby-kafka's `Connection error`.
@@ -55,11 +41,11 @@ class WaitingMember(Struct, frozen=True, kw_only=True):
     begin: int
     end: int
     asked: tuple[Event, ...]
-    refused: tuple[JoinFailed | SyncFailed, ...] = ()
+    refused: tuple[ev.JoinFailed | ev.SyncFailed, ...] = ()
     """The errors that it got instead."""
     lost: tuple[Event, ...] = ()
     """The times it gave up its coordinator meanwhile."""
-    reset: tuple[GenerationReset, ...] = ()
+    reset: tuple[ev.GenerationReset, ...] = ()
     """The joins whose generation was cleared before the answer was taken."""
     picked: bool = False
     """True for an excerpt, which may leave out the line that admitted it."""
@@ -67,7 +53,7 @@ class WaitingMember(Struct, frozen=True, kw_only=True):
     @property
     def attempts(self) -> int:
         """The number of attempts; a client that logs no attempt made at least as many as were rejected."""
-        return max(sum(isinstance(e, JoinStarted) for e in self.asked), len(self.refused))
+        return max(sum(isinstance(e, ev.JoinStarted) for e in self.asked), len(self.refused))
 
     @property
     def lines(self) -> tuple[Event, ...]:
@@ -81,7 +67,7 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
     for participant in timeline.participants.everybody:
         if not participant.has_log or _was_assigned(timeline, participant):
             continue
-        if any(map(ended_its_session, timeline.events_from(participant, CoordinatorLost))):
+        if any(map(ended_its_session, timeline.events_from(participant, ev.CoordinatorLost))):
             continue  # only a member has a session to lose
         found = _waiting(timeline, participant)
         if found is None:
@@ -94,15 +80,17 @@ def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
-    asked = [e for e in timeline.events_from(participant, *_JOINING) if not (isinstance(e, Subscribed) and e.by_hand)]
+    asked = [
+        e for e in timeline.events_from(participant, *_JOINING) if not (isinstance(e, ev.Subscribed) and e.by_hand)
+    ]
     picked = not timeline.coverage.of(participant)
-    resets = timeline.events_from(participant, GenerationReset)
+    resets = timeline.events_from(participant, ev.GenerationReset)
     reset = tuple(e for e in resets if e.reason == RESET_WHILE_JOINING)
     if not asked or (picked and not reset and len(asked) < _PICKED_ATTEMPTS):
         return None
     begin = time_of(asked[0])
     end = time_of(asked[-1]) if picked else _log_end(timeline, participant, begin)
-    refused = [e for e in asked if isinstance(e, JoinFailed | SyncFailed) and e.error != "MEMBER_ID_REQUIRED"]
+    refused = [e for e in asked if isinstance(e, ev.JoinFailed | ev.SyncFailed) and e.error != "MEMBER_ID_REQUIRED"]
     # ruby-kafka logs a request that timed out as a connection error, too.
     repeated = {id(e) for before, e in pairwise(refused) if not e.error and time_of(e) - time_of(before) <= TICK_MS}
     refused = [e for e in refused if id(e) not in repeated]
@@ -112,7 +100,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | No
         end=end,
         asked=tuple(asked),
         refused=tuple(refused),
-        lost=tuple(timeline.events_from(participant, CoordinatorLost).between(begin, end)),
+        lost=tuple(timeline.events_from(participant, ev.CoordinatorLost).between(begin, end)),
         reset=reset,
         picked=picked,
     )
@@ -122,10 +110,10 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
     """True if it ever had an assignment, or others list it; a join whose SyncGroup failed does not count."""
     if timeline.events_from(participant, *_ASSIGNED):
         return True
-    joined = timeline.events_from(participant, JoinSucceeded)
+    joined = timeline.events_from(participant, ev.JoinSucceeded)
     if joined:
-        failed = timeline.events_from(participant, SyncFailed)
-        again = [time_of(e) for e in (*joined, *timeline.events_from(participant, JoinStarted))]
+        failed = timeline.events_from(participant, ev.SyncFailed)
+        again = [time_of(e) for e in (*joined, *timeline.events_from(participant, ev.JoinStarted))]
         return not all(failed.any_between(time_of(e), _next(again, time_of(e), timeline.last)) for e in joined)
     client_ids, member_ids = timeline.cached(_listed)
     return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
@@ -180,7 +168,7 @@ def _attempts_in_words(out: Sequence[WaitingMember], longest: int | None) -> str
 def _answers(out: Sequence[WaitingMember]) -> str:
     """The answers they received, the most frequent first."""
     failures = Counter(
-        ("SyncGroup" if isinstance(e, SyncFailed) else "JoinGroup", e.error or e.detail or "no reason logged")
+        ("SyncGroup" if isinstance(e, ev.SyncFailed) else "JoinGroup", e.error or e.detail or "no reason logged")
         for w in out
         for e in w.refused
     )

@@ -8,11 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE, NodeDisconnected
-from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
@@ -123,9 +121,9 @@ def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
 
 
 def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
-    for event in timeline.of(BrokerStopped, BrokerStarted):
-        assert isinstance(event, BrokerStopped | BrokerStarted)
-        is_back = isinstance(event, BrokerStarted)
+    for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted):
+        assert isinstance(event, ev.BrokerStopped | ev.BrokerStarted)
+        is_back = isinstance(event, ev.BrokerStarted)
         named = affected_broker(event)
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
             if event.at is not None:
@@ -166,14 +164,14 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     return tuple(sorted(found, key=lambda each: (each.started_at, each.broker, each.member)))
 
 
-def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[NodeDisconnected]]:
+def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDisconnected]]:
     """Broker -> the connections to it that clients could not make."""
     timed = (event for event in timeline.disconnected(*NOT_CONNECTED) if event.at is not None)
     found = TimeIndex(timed, time_of, ordered=True).by(broker_of)
     return {broker: events for broker, events in found.items() if broker is not None}
 
 
-def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[NodeDisconnected]) -> list[Participant]:
+def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
     """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
     failed = timeline.cached(_failed_connections)
     begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
@@ -208,7 +206,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
     ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
     # What the controller and the broker itself log tells more than what clients missed.
-    clearest = sorted(down, key=lambda s: (isinstance(s.event, NodeDisconnected), s.at))
+    clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     return Downtime(
         broker=f"broker-{broker}",
@@ -220,7 +218,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
 
 
 def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
-    phases = {event.phase for event in down if isinstance(event, BrokerStopped)}
+    phases = {event.phase for event in down if isinstance(event, ev.BrokerStopped)}
     if "failed" in phases:
         return "failed"
     if "stopping" in phases:
@@ -234,7 +232,7 @@ def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
 
 def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
     # The controller also grants a broker that stood still its request to be unfenced.
-    back = (s.event for s in run if isinstance(s.event, BrokerStarted))
+    back = (s.event for s in run if isinstance(s.event, ev.BrokerStarted))
     return any(event.phase == "starting" or event.speaker.broker == broker for event in back)
 
 
@@ -247,7 +245,7 @@ def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = No
 
 def affected_broker(event: Event) -> int | None:
     """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
-    named = event.broker if isinstance(event, BrokerStopped | BrokerStarted) else None
+    named = event.broker if isinstance(event, ev.BrokerStopped | ev.BrokerStarted) else None
     return named if named is not None else event.speaker.broker
 
 
@@ -255,14 +253,14 @@ class UnreachableBroker(Struct, frozen=True):
     """A broker, and the lines in which clients of the process failed to reach it."""
 
     broker: int
-    lines: tuple[NodeDisconnected, ...]
+    lines: tuple[ev.NodeDisconnected, ...]
 
 
-def broker_of(event: NodeDisconnected) -> int | None:
+def broker_of(event: ev.NodeDisconnected) -> int | None:
     """The broker behind a connection's node number; None for a bootstrap address."""
     if event.node is None or event.node < 0:
         return None
-    return LAST_COORDINATOR_NODE - event.node if event.node > FIRST_COORDINATOR_NODE else event.node
+    return ev.LAST_COORDINATOR_NODE - event.node if event.node > ev.FIRST_COORDINATOR_NODE else event.node
 
 
 # A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms);
@@ -278,8 +276,8 @@ def unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreach
 def _unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
     limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
-    failed = timeline.of(NodeDisconnected).between(polled - limit, departure.at) if limit else ()
-    by_broker: dict[int, list[NodeDisconnected]] = defaultdict(list)
+    failed = timeline.of(ev.NodeDisconnected).between(polled - limit, departure.at) if limit else ()
+    by_broker: dict[int, list[ev.NodeDisconnected]] = defaultdict(list)
     for event in failed:
         broker = broker_of(event)
         if broker is not None and departure.participant in _of_its_process(timeline, event):
@@ -292,7 +290,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
     ]
 
 
-def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Participant]:
+def _of_its_process(timeline: Timeline, event: ev.NodeDisconnected) -> Sequence[Participant]:
     """The members in a client's process; in a shared log, the members that its client id belongs to."""
     neighbors = timeline.participants.at_place(event)
     if len(neighbors) < 2:
@@ -301,7 +299,7 @@ def _of_its_process(timeline: Timeline, event: NodeDisconnected) -> Sequence[Par
     return [speaker] if speaker is not None else [p for p in neighbors if client.startswith(tuple(p.client_ids))]
 
 
-def _kept_from_polling(run: Sequence[NodeDisconnected], polled: int, limit: int) -> bool:
+def _kept_from_polling(run: Sequence[ev.NodeDisconnected], polled: int, limit: int) -> bool:
     """True if the broker was lost early enough to take up most of the poll interval."""
     # Clients stop retrying once the controller has fenced the broker; its partitions have no leader from then on.
     first, last = time_of(run[0]), time_of(run[-1])
@@ -323,7 +321,7 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
     """A rebalance that stayed open past the rebalance timeout while the coordinator logged nothing."""
 
     rebalance: Rebalance
-    removal: MemberFailed
+    removal: ev.MemberFailed
     """The line that ended it: the timer fired once the coordinator ran again."""
     open_ms: int
     timeout_ms: int
@@ -366,12 +364,12 @@ def _coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     )
 
 
-def _removals(timeline: Timeline) -> list[tuple[Rebalance, MemberFailed]]:
+def _removals(timeline: Timeline) -> list[tuple[Rebalance, ev.MemberFailed]]:
     """Each rebalance that ended with a removal, and the first line that removed a member."""
-    first: dict[str, tuple[Rebalance, MemberFailed]] = {}
+    first: dict[str, tuple[Rebalance, ev.MemberFailed]] = {}
     for departure in timeline.departures:
         for event in departure.events:
-            if isinstance(event, MemberFailed) and event.why == "rebalance-timeout":
+            if isinstance(event, ev.MemberFailed) and event.why == "rebalance-timeout":
                 for rebalance in timeline.rebalances.touching(departure.at, departure.at):
                     if rebalance.started_at < departure.at:
                         first.setdefault(rebalance.id, (rebalance, event))

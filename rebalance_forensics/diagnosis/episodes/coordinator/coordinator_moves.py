@@ -14,6 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UNNAMED,
     affected_broker,
@@ -28,34 +29,6 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import knows_no_partition_yet
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import (
-    CoordinatorElected,
-    CoordinatorFound,
-    CoordinatorLost,
-    GroupLoaded,
-    GroupUnloaded,
-    NodeDisconnected,
-)
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed, MemberTransitioned
-from rebalance_forensics.events.membership import MemberLoaded
-from rebalance_forensics.events.partitions import (
-    OffsetCommitFailed,
-    PartitionsAssigned,
-    PartitionsLost,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalances import (
-    GenerationStabilized,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
@@ -66,18 +39,25 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 # A few members' lines show a move as well as all of them.
 _MOST_LINES = 8
-_ANSWERED = (CoordinatorLost, GroupHeartbeatFailed, HeartbeatFailed, JoinRequested, SyncFailed)
+_ANSWERED = (ev.CoordinatorLost, ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.SyncFailed)
 _OF_MEMBERS = (
-    *(JoinSucceeded, JoinReported, SyncSucceeded, PartitionsAssigned, PartitionsRevoked, PartitionsLost),
-    *(MemberTransitioned, HeartbeatFailed, OffsetCommitFailed),
+    *(
+        ev.JoinSucceeded,
+        ev.JoinReported,
+        ev.SyncSucceeded,
+        ev.PartitionsAssigned,
+        ev.PartitionsRevoked,
+        ev.PartitionsLost,
+    ),
+    *(ev.MemberTransitioned, ev.HeartbeatFailed, ev.OffsetCommitFailed),
 )
-_JOINING = (JoinFailed, OffsetCommitFailed)
+_JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 # Errors.NOT_COORDINATOR by name, its exceptions, and the texts of Java, librdkafka, kafka-go and Sarama.
 _NOT_COORDINATOR = re.compile(
     r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
 )
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
-_MOVING = (*_ANSWERED, *_JOINING, GroupLoaded, GroupUnloaded, BrokerStarted, BrokerStopped)
+_MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
 ShownBy = Literal["load", "losses", "answer", "refusal", "refusals", "another", "unload", "succession", "nothing"]
 """The evidence for a move.
 
@@ -112,26 +92,26 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     """Every broker with a log began a shutdown within a minute and none came back."""
     begin, end = chain[0].at - windows.PROCESS_START_MS, chain[-1].at + windows.ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
-    stopped = {e.speaker.broker for e in timeline.of(BrokerStopped).between(begin, end) if e.phase == "stopping"}
-    return len(speaking) > 1 and speaking <= stopped and not timeline.of(BrokerStarted).since(begin)
+    stopped = {e.speaker.broker for e in timeline.of(ev.BrokerStopped).between(begin, end) if e.phase == "stopping"}
+    return len(speaking) > 1 and speaking <= stopped and not timeline.of(ev.BrokerStarted).since(begin)
 
 
 def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
     """True for a chain of brokers that unloaded the group as they shut down, without an effect on any member."""
-    stops = [e for move in chain for e in move.events if isinstance(e, BrokerStopped)]
+    stops = [e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
     return stopping and not facts and all(move.shown_by == "unload" for move in chain)
 
 
 def was_fenced(chain: list[CoordinatorMove]) -> bool:
     """True if the controller fenced a broker of the chain and none was shut down."""
-    phases = {e.phase for move in chain for e in move.events if isinstance(e, BrokerStopped)}
+    phases = {e.phase for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)}
     return "fenced" in phases and "stopping" not in phases
 
 
 def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
     """The fault for which a broker of the chain shut itself down, if it logged one."""
-    stops = (e for move in chain for e in move.events if isinstance(e, BrokerStopped))
+    stops = (e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped))
     return next((e.fault for e in stops if e.fault is not None), None)
 
 
@@ -143,21 +123,21 @@ def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
 
 def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves whose new coordinator logs no load: the former unloads the group, or another broker logs for it later."""
-    loads = timeline.of(GroupLoaded)
+    loads = timeline.of(ev.GroupLoaded)
     last: Event | None = None
     for event in _coordinator_lines_with_restarts(timeline):
         broker = affected_broker(event)
         match event:
-            case MemberLoaded():
+            case ev.MemberLoaded():
                 continue
-            case GroupUnloaded() | BrokerStarted() | BrokerStopped():
+            case ev.GroupUnloaded() | ev.BrokerStarted() | ev.BrokerStopped():
                 if last is None or broker != last.speaker.broker:
                     continue
                 if not _is_followed(timeline, loads, event, broker):
                     yield _move(event, broker, (event, last), "unload")
                 last = None
                 continue
-            case GroupLoaded():
+            case ev.GroupLoaded():
                 if last is None and event.member_count != 0 and _was_up(timeline, event):
                     yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
             case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
@@ -165,19 +145,21 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
         last = event
 
 
-def _was_up(timeline: Timeline, load: GroupLoaded) -> bool:
+def _was_up(timeline: Timeline, load: ev.GroupLoaded) -> bool:
     # A broker that starts also loads the groups it coordinated before.
     begin, end = time_of(load) - windows.REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
-    started = timeline.of(BrokerStarted).between(begin, end)
+    started = timeline.of(ev.BrokerStarted).between(begin, end)
     return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
 
 
-def _loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
+def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
     # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
     broker = load.speaker.broker
-    starts = [e for e in timeline.of(BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
-    elected = [e for e in timeline.of(CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)]
+    starts = [e for e in timeline.of(ev.BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
+    elected = [
+        e for e in timeline.of(ev.CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)
+    ]
     if not starts or not elected:
         return False
     return time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
@@ -185,10 +167,10 @@ def _loaded_long_after_start(timeline: Timeline, load: GroupLoaded) -> bool:
 
 def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
     spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
-    return TimeIndex([*spoken, *timeline.of(BrokerStarted, BrokerStopped)], time_of)
+    return TimeIndex([*spoken, *timeline.of(ev.BrokerStarted, ev.BrokerStopped)], time_of)
 
 
-def _is_followed(timeline: Timeline, loads: TimeIndex[GroupLoaded], event: Event, broker: int | None) -> bool:
+def _is_followed(timeline: Timeline, loads: TimeIndex[ev.GroupLoaded], event: Event, broker: int | None) -> bool:
     """True if the next load shows the same move: by another broker, or by the same one soon after its restart."""
     load = loads.first(time_of(event) - windows.ROUND_TRIP_MS)
     if load is None:
@@ -212,11 +194,11 @@ def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
     participant = timeline.participants.of_speaker(lost)
     if participant is None:
         return False
-    asked = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(time_of(lost))
-    if asked is None or isinstance(asked, SyncSucceeded):
+    asked = timeline.events_from(participant, ev.JoinStarted, ev.JoinSucceeded, ev.SyncSucceeded).last(time_of(lost))
+    if asked is None or isinstance(asked, ev.SyncSucceeded):
         return False
     waited = time_of(lost) - time_of(asked)
-    limits = timeline.cached(_join_limits) if isinstance(asked, JoinStarted) else timeline.cached(_requests)
+    limits = timeline.cached(_join_limits) if isinstance(asked, ev.JoinStarted) else timeline.cached(_requests)
     return any(limit <= waited <= limit + windows.HEARTBEAT_MS for limit in limits)
 
 
@@ -232,10 +214,10 @@ def _requests(timeline: Timeline) -> frozenset[int]:
 def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     """True if a member gave up its coordinator over a failed commit and found the same broker again at once."""
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
-    if who is None or not isinstance(lost, CoordinatorLost) or lost.coordinator is None:
+    if who is None or not isinstance(lost, ev.CoordinatorLost) or lost.coordinator is None:
         return False
-    commits = timeline.events_from(who, OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
-    found = timeline.events_from(who, CoordinatorFound).between(at, at + windows.ROUND_TRIP_MS)
+    commits = timeline.events_from(who, ev.OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
+    found = timeline.events_from(who, ev.CoordinatorFound).between(at, at + windows.ROUND_TRIP_MS)
     refused = any(e.error in _WRITE_ERRORS for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
 
@@ -255,7 +237,7 @@ def _moves_without_load(timeline: Timeline, settled: int) -> list[CoordinatorMov
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Restarts of brokers that did not coordinate this group: they show the pace of a rolling restart."""
-    stopped = ((time_of(e), affected_broker(e)) for e in timeline.of(BrokerStopped))
+    stopped = ((time_of(e), affected_broker(e)) for e in timeline.of(ev.BrokerStopped))
     return [
         CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
         for at, broker in stopped
@@ -266,7 +248,7 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
 def _settled_at(timeline: Timeline) -> int | None:
     """When the group's first generation was reached."""
     first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
-    known = [e.at for e in timeline.of(GenerationStabilized, JoinSucceeded) if e.at is not None]
+    known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
     if not times:
         return _loaded_before_anything(timeline)
@@ -283,13 +265,13 @@ def _had_members_before(timeline: Timeline, reached: int) -> bool:
 
 def _loaded_before_anything(timeline: Timeline) -> int | None:
     # Logs that begin mid-life may show no generation, and nobody starting or joining.
-    begun = timeline.starts or timeline.of(JoinStarted)
-    return timeline.first - 1 if timeline.of(GroupLoaded, GroupUnloaded) or not begun else None
+    begun = timeline.starts or timeline.of(ev.JoinStarted)
+    return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by the broker that loads the group; the coordinator before it is the one that moved."""
-    loads = timeline.of(GroupLoaded).since(settled + 1)
+    loads = timeline.of(ev.GroupLoaded).since(settled + 1)
     for load in loads:
         at = load.at or 0
         before = _coordinator_before(timeline, at, load)
@@ -297,7 +279,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             continue
         ungrouped = [
             e
-            for e in timeline.of(BrokerStopped, BrokerStarted, GroupUnloaded).between(
+            for e in timeline.of(ev.BrokerStopped, ev.BrokerStarted, ev.GroupUnloaded).between(
                 max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
             )
             if e.group == timeline.group or f"broker-{affected_broker(e)}" == before
@@ -311,17 +293,17 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         )
 
 
-def _coordinator_before(timeline: Timeline, at: int, load: GroupLoaded) -> str | None:
+def _coordinator_before(timeline: Timeline, at: int, load: ev.GroupLoaded) -> str | None:
     """The last broker that logged for the group before `at`; the loading broker itself when it restarted."""
     spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
     if spoke is None:
         # Logs that begin with the move hold only the unload by the former coordinator.
-        spoke = timeline.of(GroupUnloaded).last(at - 1)
+        spoke = timeline.of(ev.GroupUnloaded).last(at - 1)
     if spoke is not None and spoke.speaker.broker == load.speaker.broker and _loaded_long_after_start(timeline, load):
         return None
     if spoke is not None and spoke.speaker.broker is not None:
         return f"broker-{spoke.speaker.broker}"
-    lost = timeline.of(CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
+    lost = timeline.of(ev.CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
     known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
     other = [c for c in known if c != load.speaker.broker]
@@ -332,7 +314,7 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     """The one broker that stopped around these losses, for lines in which the coordinator's number is cut off."""
     if not lost:
         return None
-    stopped = timeline.of(BrokerStopped).between(
+    stopped = timeline.of(ev.BrokerStopped).between(
         time_of(lost[0]) - windows.ONE_REBALANCE_MS, time_of(lost[-1]) + windows.ONE_REBALANCE_MS
     )
     brokers = {number for e in stopped if (number := affected_broker(e)) is not None}
@@ -342,7 +324,7 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
 def _lines_while_coordinating(timeline: Timeline) -> TimeIndex[Event]:
     # A broker that loads the group logs its members before it coordinates it.
     spoken = timeline.coordinator_events
-    on_the_way = GroupUnloaded | MemberLoaded
+    on_the_way = ev.GroupUnloaded | ev.MemberLoaded
     return TimeIndex((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
 
 
@@ -350,13 +332,13 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
     """Moves shown by most members with a log losing the same coordinator within seconds."""
     lost = [
         e
-        for e in timeline.of(CoordinatorLost, GroupHeartbeatFailed)
+        for e in timeline.of(ev.CoordinatorLost, ev.GroupHeartbeatFailed)
         if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
     ]
     heard = [a for a in timeline.membership.members if a.has_log]
     for run in runs(lost, time_of, windows.PROCESS_START_MS):
         participants = {timeline.participants.of_speaker(e) for e in run} - {None}
-        brokers = [e.coordinator for e in run if isinstance(e, CoordinatorLost) and e.coordinator is not None]
+        brokers = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None]
         broker = brokers[0] if brokers else _stopped_at(timeline, run)
         if (
             broker is None
@@ -372,7 +354,7 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     """When the first of these members found a coordinator again: no coordinator could hear from it before."""
     last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
-    finds = (timeline.events_from(who, CoordinatorFound).first(at) for who, at in last.items() if who is not None)
+    finds = (timeline.events_from(who, ev.CoordinatorFound).first(at) for who, at in last.items() if who is not None)
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
@@ -381,7 +363,7 @@ def _of_run(
 ) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
     behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by != "another" else []
-    moved = any(isinstance(e, CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
+    moved = any(isinstance(e, ev.CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
     if moved or not behind:
         return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
     lines = (*[line for line in behind[0].lines if time_of(line) <= last], *run)[:_MOST_LINES]
@@ -396,7 +378,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, windows.PROCESS_START_MS):
-        named = [e.coordinator for e in run if isinstance(e, CoordinatorLost)] + [_found_before(timeline, run[0])]
+        named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
         broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
         if broker is not None:
             yield _of_run(timeline, run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
@@ -407,9 +389,9 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
     initial = _first_generation_at(timeline)
-    for event in timeline.own.of_type(*_ANSWERED, *_JOINING, JoinSucceeded, JoinReported, SyncSucceeded):
+    for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
-        if isinstance(event, JoinSucceeded | JoinReported | SyncSucceeded):
+        if isinstance(event, ev.JoinSucceeded | ev.JoinReported | ev.SyncSucceeded):
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is not None and event.at > initial and _is_answer(event) and not _still_starting(timeline, event):
             refused[speaker].append(event)
@@ -418,7 +400,7 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 
 def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
-    asks_to_join = [e for e in refused if isinstance(e, JoinFailed | JoinRequested)]
+    asks_to_join = [e for e in refused if isinstance(e, ev.JoinFailed | ev.JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
     number = _found_before(timeline, refused[-1])
@@ -428,17 +410,17 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
     """The coordinator that was found last before a line; with times in whole seconds the order of the lines decides."""
     number = None
-    for event in timeline.own.of_type(CoordinatorFound, type(refused)).between(timeline.first, time_of(refused)):
+    for event in timeline.own.of_type(ev.CoordinatorFound, type(refused)).between(timeline.first, time_of(refused)):
         if event is refused:
             break
-        if isinstance(event, CoordinatorFound) and event.coordinator is not None:
+        if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:
             number = event.coordinator
     return number
 
 
 def _by_address(run: Sequence[Event]) -> str | None:
     # KafkaJS knows brokers by their listener addresses.
-    nodes = (e.node for e in run if isinstance(e, CoordinatorLost))
+    nodes = (e.node for e in run if isinstance(e, ev.CoordinatorLost))
     return next((f"broker-{node}" for node in nodes if node), None)
 
 
@@ -446,16 +428,16 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     """Moves shown by a member that loses its coordinator and then finds another broker."""
     # A client that is cut off finds the same broker again. Brokers that missed the move still name the former for a
     # while.
-    lost = [e for e in timeline.of(CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
+    lost = [e for e in timeline.of(ev.CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
     for run in runs(lost, time_of, windows.PROCESS_START_MS):
         broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
         if broker is not None and _of_a_member(timeline, run):
             yield _of_run(timeline, run, f"broker-{broker}", "another", until=_found_again(timeline, run))
 
 
-def _next_found(timeline: Timeline, lost: CoordinatorLost) -> int | None:
+def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
-    found = timeline.events_from(timeline.participants.of_speaker(lost), CoordinatorFound).first(time_of(lost))
+    found = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound).first(time_of(lost))
     soon = found is not None and time_of(found) - time_of(lost) <= windows.ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
 
@@ -468,7 +450,7 @@ def _first_generation_at(timeline: Timeline) -> int:
 
 def _is_answer(event: Event) -> bool:
     """True for NOT_COORDINATOR in the wording of any client."""
-    if isinstance(event, CoordinatorLost):
+    if isinstance(event, ev.CoordinatorLost):
         return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
     return getattr(event, "error", None) == "NOT_COORDINATOR"
 
@@ -507,7 +489,7 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     # proves nothing either where the first lines of a client are missing.
     participant, at = timeline.participants.of_speaker(event), event.at or 0
     # The first ConsumerGroupHeartbeat (KIP-848) takes the place of JoinGroup: its failure shows no member.
-    if isinstance(event, HeartbeatFailed) or ended_its_session(event):
+    if isinstance(event, ev.HeartbeatFailed) or ended_its_session(event):
         return True
     shown = timeline.events_from(participant, *_OF_MEMBERS)
     if participant is None or any((e.at or 0) <= at and _has_joined(e) for e in shown):
@@ -523,23 +505,23 @@ def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
 
 def _disconnected(run: Iterable[Event]) -> bool:
     # A broker that answers NOT_COORDINATOR keeps the connection open.
-    return any(isinstance(event, CoordinatorLost) and event.disconnected for event in run)
+    return any(isinstance(event, ev.CoordinatorLost) and event.disconnected for event in run)
 
 
 def ended_its_session(event: Event) -> bool:
     """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
     # Only a member's heartbeat thread does that (AbstractCoordinator).
-    return isinstance(event, CoordinatorLost) and "session timed out" in (event.cause or "")
+    return isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
 
 
 def _has_joined(event: Event) -> bool:
-    return not isinstance(event, MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
+    return not isinstance(event, ev.MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
 
 
 def _is_loss(event: Event) -> bool:
-    if isinstance(event, GroupHeartbeatFailed):
+    if isinstance(event, ev.GroupHeartbeatFailed):
         return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
-    return isinstance(event, CoordinatorLost)
+    return isinstance(event, ev.CoordinatorLost)
 
 
 def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
@@ -609,12 +591,12 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
     return tuple(dict.fromkeys(found))
 
 
-def load_that_restarted(timeline: Timeline, departure: Departure) -> GroupLoaded | None:
+def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoaded | None:
     """The load of the group that restarted the session whose expiry this departure is."""
     session = timeouts.shown_session_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
-    loaded = timeline.of(GroupLoaded)
+    loaded = timeline.of(ev.GroupLoaded)
     if not loaded:
         return None
     begin = departure.at - session
@@ -645,19 +627,21 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member, number = departure.participant, int(move.broker.removeprefix("broker-"))
-    given_up = timeline.events_from(member, NodeDisconnected).between(move.at, departure.at + windows.PROCESS_START_MS)
+    given_up = timeline.events_from(member, ev.NodeDisconnected).between(
+        move.at, departure.at + windows.PROCESS_START_MS
+    )
     for event in given_up:
         if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
             yield _age(event)
-    for lost in timeline.events_from(member, CoordinatorLost).between(move.at, departure.at):
-        found = timeline.events_from(member, CoordinatorFound).first(time_of(lost))
+    for lost in timeline.events_from(member, ev.CoordinatorLost).between(move.at, departure.at):
+        found = timeline.events_from(member, ev.CoordinatorFound).first(time_of(lost))
         if lost.coordinator in (None, number) and (
             found is None or time_of(found) >= departure.at - windows.ROUND_TRIP_MS
         ):
             yield departure.at - time_of(lost)
 
 
-def _age(event: NodeDisconnected) -> int:
+def _age(event: ev.NodeDisconnected) -> int:
     """The age of the request that was given up."""
     # Releases before 3.1 do not log it.
     if event.elapsed_ms is not None:
@@ -689,7 +673,7 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
         return False
     if departure.stayed:
         return True
-    loads = timeline.of(GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
+    loads = timeline.of(ev.GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
 

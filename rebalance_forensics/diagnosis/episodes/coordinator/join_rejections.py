@@ -8,17 +8,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import AuthorizationFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -28,11 +24,11 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 _DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 # Lines that may log a denial.
 DENYING = (
-    AuthorizationFailed, JoinFailed, SyncFailed, HeartbeatFailed, GroupHeartbeatFailed, OffsetCommitFailed,
-    ExceptionLogged,
+    ev.AuthorizationFailed, ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.OffsetCommitFailed,
+    ev.ExceptionLogged,
 )  # fmt: skip
 # Lines that may log a rejected client.
-REJECTING = (JoinFailed, SyncFailed, GroupHeartbeatFailed, ExceptionLogged)
+REJECTING = (ev.JoinFailed, ev.SyncFailed, ev.GroupHeartbeatFailed, ev.ExceptionLogged)
 REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with this error")
 
 
@@ -49,7 +45,7 @@ def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
         speaker = timeline.participants.of_speaker(event)
         participants_there = (
             [a for a in timeline.participants.at_place(event) if a.has_log]
-            if isinstance(event, ExceptionLogged)
+            if isinstance(event, ev.ExceptionLogged)
             else []
         )
         for participant in [speaker] if speaker is not None else participants_there:
@@ -58,11 +54,11 @@ def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 
 def _is_denial(event: Event, group: str) -> bool:
-    if isinstance(event, ExceptionLogged):
+    if isinstance(event, ev.ExceptionLogged):
         if (event.exception or "").endswith("GroupAuthorizationException"):
             return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
         return (event.exception or "").endswith("TopicAuthorizationException")
-    return isinstance(event, AuthorizationFailed) or getattr(event, "error", None) in _DENIALS
+    return isinstance(event, ev.AuthorizationFailed) or getattr(event, "error", None) in _DENIALS
 
 
 class Refusal(Struct, frozen=True):
@@ -103,9 +99,9 @@ def moves_during_rejection(timeline: Timeline, participant: Participant, first: 
 
 
 def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
-    if isinstance(event, JoinFailed | SyncFailed | GroupHeartbeatFailed):
+    if isinstance(event, ev.JoinFailed | ev.SyncFailed | ev.GroupHeartbeatFailed):
         return event.error in errors
-    if isinstance(event, ExceptionLogged):
+    if isinstance(event, ev.ExceptionLogged):
         text = f"{event.exception or ''} {event.detail or ''}"
         return any(word in text for word in words)
     return False
@@ -147,7 +143,7 @@ class Denial(Struct, frozen=True):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that lines name."""
-        denials = [e for e in self.of_others if isinstance(e, AuthorizationFailed) and e.resource == "topic"]
+        denials = [e for e in self.of_others if isinstance(e, ev.AuthorizationFailed) and e.resource == "topic"]
         of_partitions = {e.partition.rpartition("-")[0] for e in denials if e.partition is not None}
         return tuple(sorted(of_partitions.union(*(e.names for e in denials))))
 

@@ -6,25 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import (
-    FIRST_COORDINATOR_NODE,
-    CoordinatorLost,
-    IsrChanged,
-    NodeDisconnected,
-    ReplicasInsufficient,
-)
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.process import BrokerStarted, BrokerStopped
-from rebalance_forensics.events.rebalances import (
-    AssignmentNotStored,
-    GenerationStabilized,
-    GroupEmptied,
-    RebalanceStarted,
-    SyncFailed,
-)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -41,9 +26,9 @@ class Outage(Struct, frozen=True):
     """The refused writes, the replicas missing meanwhile, and the brokers to blame."""
 
     refused: tuple[Event, ...]
-    shrunk: tuple[IsrChanged, ...]
-    insufficient: tuple[ReplicasInsufficient, ...]
-    stopped: tuple[BrokerStopped, ...]
+    shrunk: tuple[ev.IsrChanged, ...]
+    insufficient: tuple[ev.ReplicasInsufficient, ...]
+    stopped: tuple[ev.BrokerStopped, ...]
     missing: tuple[int, ...]
     onset: int
     """The first failed append to the group's partition: the coordinator answers its request only once that gave up."""
@@ -57,7 +42,7 @@ class Outage(Struct, frozen=True):
     @property
     def stored_no_assignment(self) -> bool:
         """True if assignments could not be stored, and not only commits and other writes."""
-        return not all(isinstance(e, OffsetCommitFailed | ReplicasInsufficient) for e in self.refused)
+        return not all(isinstance(e, ev.OffsetCommitFailed | ev.ReplicasInsufficient) for e in self.refused)
 
     @property
     def begin(self) -> int:
@@ -76,7 +61,7 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
     for run in _one_outage_each(timeline, refused):
         begin, end = time_of(run[0]), time_of(run[-1])
         shrunk = _shrunk(timeline, begin, end)
-        near = timeline.of(ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
+        near = timeline.of(ev.ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
         failed = tuple(e for e in near if _of_offsets(e.partition))
         partition = known_partition(timeline.group, timeline.own, timeline.settings)
         appends = [time_of(e) for e in failed if partition is None or e.partition == f"{OFFSETS}-{partition}"]
@@ -122,7 +107,7 @@ def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[
 
 
 def _is_replica_back(timeline: Timeline, begin: int, end: int) -> bool:
-    changed = timeline.of(IsrChanged).between(begin, end)
+    changed = timeline.of(ev.IsrChanged).between(begin, end)
     return any(e.direction == "expanded" and _of_offsets(e.partition) for e in changed)
 
 
@@ -132,9 +117,9 @@ def _of_offsets(partition: str | None) -> bool:
 
 def _refused_writes(timeline: Timeline) -> list[Event]:
     """Assignments that were not stored; where none is logged, commits or other writes to the group's partition."""
-    rebalances = timeline.of(AssignmentNotStored, RebalanceStarted)
+    rebalances = timeline.of(ev.AssignmentNotStored, ev.RebalanceStarted)
     own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _unexplained_restarts(timeline)
-    syncs = [e for e in timeline.of(SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
+    syncs = [e for e in timeline.of(ev.SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
     commits = _refused_commits(timeline)
@@ -148,14 +133,14 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     partition = known_partition(timeline.group, timeline.own, timeline.settings)
     if partition is None:
         return []
-    refused = (e for e in timeline.of(ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
+    refused = (e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
     writes: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
     return writes if _is_persistent(timeline, writes) else []
 
 
 def _has_members(timeline: Timeline, at: int) -> bool:
-    formed = timeline.of(GenerationStabilized, GroupEmptied).last(at)
-    return isinstance(formed, GenerationStabilized) and formed.member_count != 0
+    formed = timeline.of(ev.GenerationStabilized, ev.GroupEmptied).last(at)
+    return isinstance(formed, ev.GenerationStabilized) and formed.member_count != 0
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
@@ -166,13 +151,13 @@ def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
 
 def _refused_commits(timeline: Timeline) -> list[Event]:
     # A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is reachable but cannot write.
-    commits: list[Event] = [e for e in timeline.of(OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
+    commits: list[Event] = [e for e in timeline.of(ev.OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
     return commits if _is_persistent(timeline, commits) else []
 
 
 def _unexplained_restarts(timeline: Timeline) -> list[Event]:
     # Before 2.1 no coordinator logs why it restarts a rebalance: many of them while the topic refuses writes show it.
-    refused = [e for e in timeline.of(ReplicasInsufficient) if _of_offsets(e.partition)]
+    refused = [e for e in timeline.of(ev.ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
         return []
     ungrouped = setting_ms(timeline, OFFSETS_WRITE)
@@ -182,17 +167,17 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
     match event:
-        case AssignmentNotStored():
+        case ev.AssignmentNotStored():
             return event.group == timeline.group and event.error not in _NOT_LEADER
-        case RebalanceStarted(trigger="assignment-not-stored"):
+        case ev.RebalanceStarted(trigger="assignment-not-stored"):
             return True
     return False
 
 
-def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
+def _shrunk(timeline: Timeline, begin: int, end: int) -> list[ev.IsrChanged]:
     """ISR shrinks of the offsets topic, of any age, that had not expanded again before the outage."""
-    standing: dict[str, list[IsrChanged]] = {}
-    for event in timeline.of(IsrChanged).between(0, end):
+    standing: dict[str, list[ev.IsrChanged]] = {}
+    for event in timeline.of(ev.IsrChanged).between(0, end):
         if not _of_offsets(event.partition):
             continue
         if event.direction == "shrunk":
@@ -202,13 +187,16 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[IsrChanged]:
     return sorted((e for lines in standing.values() for e in lines), key=time_of)
 
 
-def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[BrokerStopped]:
+def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[ev.BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
-    down: dict[int | None, list[BrokerStopped]] = {}
-    changes: list[BrokerStopped | BrokerStarted] = [*timeline.of(BrokerStopped), *timeline.of(BrokerStarted)]
+    down: dict[int | None, list[ev.BrokerStopped]] = {}
+    changes: list[ev.BrokerStopped | ev.BrokerStarted] = [
+        *timeline.of(ev.BrokerStopped),
+        *timeline.of(ev.BrokerStarted),
+    ]
     for event in sorted((e for e in changes if time_of(e) <= end), key=time_of):
         number = event.broker if event.broker is not None else event.speaker.broker
-        if isinstance(event, BrokerStopped):
+        if isinstance(event, ev.BrokerStopped):
             down.setdefault(number, []).append(event)
         elif time_of(event) < begin:
             down.pop(number, None)
@@ -216,7 +204,7 @@ def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[BrokerSto
 
 
 def _missing(
-    timeline: Timeline, shrunk: Sequence[IsrChanged], stopped: Sequence[BrokerStopped], begin: int
+    timeline: Timeline, shrunk: Sequence[ev.IsrChanged], stopped: Sequence[ev.BrokerStopped], begin: int
 ) -> list[int]:
     shrunk_away = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
     down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
@@ -226,11 +214,11 @@ def _missing(
 
 def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
     """Without a broker's log: the broker that clients failed to reach most often and that did not refuse the writes."""
-    lost = [e.coordinator for e in timeline.of(CoordinatorLost).since(since)]
-    refusing = {e.speaker.broker for e in timeline.of(ReplicasInsufficient).since(since)}
+    lost = [e.coordinator for e in timeline.of(ev.CoordinatorLost).since(since)]
+    refusing = {e.speaker.broker for e in timeline.of(ev.ReplicasInsufficient).since(since)}
     refusing |= set(lost) if _refused_commits(timeline) else set()
-    nodes = [*lost, *(e.node for e in timeline.of(NodeDisconnected).since(since))]
-    known = [n for n in nodes if n is not None and 0 <= n < FIRST_COORDINATOR_NODE and n not in refusing]
+    nodes = [*lost, *(e.node for e in timeline.of(ev.NodeDisconnected).since(since))]
+    known = [n for n in nodes if n is not None and 0 <= n < ev.FIRST_COORDINATOR_NODE and n not in refusing]
     return [max(set(known), key=known.count)] if known else []
 
 

@@ -8,19 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import MemberTransitioned, TargetAssignmentComputed
-from rebalance_forensics.events.membership import LeaveSent
-from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncSucceeded,
-)
-from rebalance_forensics.events.streams import StreamThreadStateChanged
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -82,7 +72,7 @@ class Absence:
     def ended_threads(self) -> list[str]:
         """The stream threads that ended while their instance kept running."""
         ended = self.stop.events if self.stop is not None else ()
-        return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, StreamThreadStateChanged)})
+        return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, ev.StreamThreadStateChanged)})
 
 
 def only_listed(fact: Arrival | Departure) -> bool:
@@ -211,8 +201,8 @@ def _end_of_threads(
     if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
-    for event in timeline.events_from(participant, StreamThreadStateChanged).between(0, begin + HEARTBEAT_MS):
-        assert isinstance(event, StreamThreadStateChanged)
+    for event in timeline.events_from(participant, ev.StreamThreadStateChanged).between(0, begin + HEARTBEAT_MS):
+        assert isinstance(event, ev.StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
     threads = _threads_of(timeline, (d.member for d in group))
@@ -233,7 +223,9 @@ def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | No
 
 def only_threads_closed(stop: Stop) -> bool:
     """True if clients of some threads closed, but not the instance: a thread was replaced or removed."""
-    return stop.participant.kind == "instance" and all(isinstance(e, ConsumerClosed | LeaveSent) for e in stop.events)
+    return stop.participant.kind == "instance" and all(
+        isinstance(e, ev.ConsumerClosed | ev.LeaveSent) for e in stop.events
+    )
 
 
 def _threads_of(timeline: Timeline, members: Iterable[str | None]) -> set[str | None]:
@@ -256,7 +248,9 @@ def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
 def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
     """True if it was an active member again between that stop and its departure."""
     after = stop.events[-1].at or stop.at
-    lines = timeline.events_from(participant, JoinSucceeded, SyncSucceeded, PartitionsAssigned, MemberTransitioned)
+    lines = timeline.events_from(
+        participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsAssigned, ev.MemberTransitioned
+    )
     return lines.any_between(after + ROUND_TRIP_MS + 1, until - 1)
 
 
@@ -291,7 +285,7 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
             places.update(_place_listed(timeline, fact))
             # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
             for event in fact.events:
-                if isinstance(event, RebalanceStarted):
+                if isinstance(event, ev.RebalanceStarted):
                     places.update(_places_around(timeline, time_of(event), slack_ms))
     return tuple([known[place] for place in sorted(places)])
 
@@ -301,9 +295,9 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     # The generation decides, not the clocks. Where a process start shows an earlier departure, the list only confirms
     # it.
     first = departure.events[0] if departure.events else None
-    if not isinstance(first, AssignmentComputed | TargetAssignmentComputed) or first.at != departure.at:
+    if not isinstance(first, ev.AssignmentComputed | ev.TargetAssignmentComputed) or first.at != departure.at:
         return []
-    number = first.epoch if isinstance(first, TargetAssignmentComputed) else first.generation
+    number = first.epoch if isinstance(first, ev.TargetAssignmentComputed) else first.generation
     if number is None:
         return []
     known, places = timeline.rebalances, timeline.cached(_places_of_generations).get(number, [])
@@ -345,4 +339,4 @@ def lacks_reason(rebalance: Rebalance) -> bool:
 
 
 def _gives_no_reason(event: Event) -> bool:
-    return isinstance(event, RebalanceStarted) and event.trigger is None and not event.reason
+    return isinstance(event, ev.RebalanceStarted) and event.trigger is None and not event.reason

@@ -11,24 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
-from rebalance_forensics.events.membership import MemberFailed, MemberIdIssued, MemberJoined
-from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    GenerationStabilized,
-    GroupEmptied,
-    JoinReported,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import logs_leadership
 from rebalance_forensics.timeline.event_index import time_of
@@ -60,7 +49,7 @@ def waits_for_newcomers(rebalance: Rebalance) -> bool:
     """True for the first rebalance from empty: it waits for a timer that each newcomer restarts, and for no member."""
     # GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
     # the rebalance timeout.
-    return any(isinstance(e, RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+    return any(isinstance(e, ev.RebalanceStarted) and e.generation == 0 for e in rebalance.events)
 
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
@@ -89,12 +78,12 @@ def is_empty_after(timeline: Timeline, last: int) -> bool:
     """True if the coordinator logs an empty group before anybody joins again."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
-    return timeline.of(GroupEmptied).any_between(last - windows.ROUND_TRIP_MS, until)
+    return timeline.of(ev.GroupEmptied).any_between(last - windows.ROUND_TRIP_MS, until)
 
 
 def was_last_member(timeline: Timeline, absence: Absence) -> bool:
     """True if all other members had left for good as well."""
-    if timeline.coverage.is_excerpt and not timeline.of(GroupEmptied).any_between(absence.at, timeline.last):
+    if timeline.coverage.is_excerpt and not timeline.of(ev.GroupEmptied).any_between(absence.at, timeline.last):
         return False
     last = timeline.membership.all_left_at
     return last is not None and last <= absence.at + together_ms(timeline)
@@ -107,14 +96,14 @@ def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
 
 def _leaders_log_assignments(timeline: Timeline) -> bool:
     # Java clients log their leadership from 2.4 on, others always or never.
-    joined = (e for e in timeline.of(JoinSucceeded) if e.speaker.role == "other")
-    return bool(timeline.of(AssignmentComputed, SyncSucceeded)) or any(map(logs_leadership, joined))
+    joined = (e for e in timeline.of(ev.JoinSucceeded) if e.speaker.role == "other")
+    return bool(timeline.of(ev.AssignmentComputed, ev.SyncSucceeded)) or any(map(logs_leadership, joined))
 
 
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
     # KafkaJS prints the leader: another leader, or one that was cut off, may mean earlier members. So may a Sarama log
     # that ends before its session does, unless the generation is known.
-    reports = timeline.of(JoinReported).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
+    reports = timeline.of(ev.JoinReported).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
     leaders = {e.leader for e in reports if e.leader or not is_numbered}
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
@@ -122,7 +111,7 @@ def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: 
 def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
     """True if a member that did not arrive with these gave up a generation to let them in (Sarama)."""
     came = {a.participant for a in run}
-    ended = timeline.of(PartitionsRevoked).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
+    ended = timeline.of(ev.PartitionsRevoked).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
     speakers = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
     return any(participant is not None and participant not in came for participant in speakers)
 
@@ -149,7 +138,7 @@ def _first_generation(timeline: Timeline, at: int) -> Generation | None:
     place = bisect_left(latest, at)
     if place < len(latest):
         return timeline.generations[place]
-    joined = timeline.of(JoinSucceeded).first(at)
+    joined = timeline.of(ev.JoinSucceeded).first(at)
     return next((g for g in timeline.generations if joined and g.generation == joined.generation), None)
 
 
@@ -236,7 +225,7 @@ def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
 
 def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
     """True if the coordinator makes a newcomer the leader of a generation without other members."""
-    first = timeline.of(JoinSucceeded).first(run[0].at)
+    first = timeline.of(ev.JoinSucceeded).first(run[0].at)
     return len(run) == 1 and first is not None and first.member_count == 1 and first.member == run[0].member
 
 
@@ -271,13 +260,13 @@ def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
         return True
     later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
-    return any(isinstance(d.events[-1], MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
+    return any(isinstance(d.events[-1], ev.MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
 
 
 def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
     """True if the coordinator counted more members than have left since."""
     last = timeline.membership.counts.last(at - 1)
-    if last is None or timeline.of(GroupEmptied).any_between(last.at, at):
+    if last is None or timeline.of(ev.GroupEmptied).any_between(last.at, at):
         return False
     return last.members > len(timeline.departures.between(last.at, at))
 
@@ -335,7 +324,7 @@ def _with_members(timeline: Timeline) -> TimeIndex[int]:
 
 def _counts_members(rebalance: Rebalance) -> bool:
     # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
-    return any(isinstance(e, GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
+    return any(isinstance(e, ev.GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
 
 
 def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
@@ -347,7 +336,7 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
         return False  # a KIP-848 client keeps its member id for as long as its process lives
     if absence.back_at is None or _later(timeline, absence):
         return True
-    if timeline.of(GroupEmptied).any_between(absence.at, absence.back_at):
+    if timeline.of(ev.GroupEmptied).any_between(absence.at, absence.back_at):
         return True
     again = timeline.arrivals.first(absence.at + 1)
     until = again.at if again is not None else absence.back_at
@@ -439,27 +428,27 @@ FIRST_EPOCH = 2
 
 def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
     """True if a line shows that the group was empty when a member joined."""
-    if timeline.of(GroupEmptied).last(until) is not None:
+    if timeline.of(ev.GroupEmptied).last(until) is not None:
         return True
     since = begin - windows.AT_ONCE_MS
-    if any(e.generation == 0 for e in timeline.of(RebalanceStarted).between(since, until)):
+    if any(e.generation == 0 for e in timeline.of(ev.RebalanceStarted).between(since, until)):
         return True
-    first = (GenerationStabilized, JoinSucceeded, AssignmentComputed)
+    first = (ev.GenerationStabilized, ev.JoinSucceeded, ev.AssignmentComputed)
     if any(getattr(e, "generation", None) == 1 for e in timeline.of(*first).between(since, until)):
         return True
     if any(
         0 < (getattr(e, "epoch", None) or 0) <= FIRST_EPOCH
-        for e in timeline.of(GroupEpochBumped, MemberTransitioned).between(since, until)
+        for e in timeline.of(ev.GroupEpochBumped, ev.MemberTransitioned).between(since, until)
     ):
         return True
-    states = [e.state for e in timeline.of(MemberIdIssued).between(begin, until)]
-    states += [e.state for e in timeline.of(MemberJoined).between(begin, until)]
+    states = [e.state for e in timeline.of(ev.MemberIdIssued).between(begin, until)]
+    states += [e.state for e in timeline.of(ev.MemberJoined).between(begin, until)]
     return "Empty" in states or "Dead" in states
 
 
 def states_full_membership(timeline: Timeline, begin: int, until: int, departed: int) -> bool:
     """True if a line shows that these were all members: an empty group afterwards, or a count before."""
-    if timeline.of(GroupEmptied).any_between(begin, until):
+    if timeline.of(ev.GroupEmptied).any_between(begin, until):
         return True
     counted = timeline.membership.counts.last(begin)
     return counted is not None and 0 < counted.members <= departed
@@ -468,5 +457,5 @@ def states_full_membership(timeline: Timeline, begin: int, until: int, departed:
 def joins_stable_group(timeline: Timeline, at: int) -> bool:
     """True if the coordinator gives a newcomer an id in a group state that needs members."""
     # GroupCoordinator logs the group's true state there (KIP-394).
-    issued = timeline.of(MemberIdIssued).first(at - windows.AT_ONCE_MS)
+    issued = timeline.of(ev.MemberIdIssued).first(at - windows.AT_ONCE_MS)
     return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

@@ -6,12 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.connect import WorkChanged, WorkerStopped
-from rebalance_forensics.events.partitions import ListenerFailed
-from rebalance_forensics.events.process import ExceptionLogged, ProcessStopping
-from rebalance_forensics.events.streams import ThreadFailed
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -20,8 +17,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
-_THROWN = (ExceptionLogged, ThreadFailed, ListenerFailed)
-_FAILING = (*_THROWN, WorkChanged)
+_THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
+_FAILING = (*_THROWN, ev.WorkChanged)
 # KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
@@ -37,7 +34,7 @@ def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
     asked = absence.stop is not None and any(
-        isinstance(e, ProcessStopping | WorkerStopped) for e in absence.stop.events
+        isinstance(e, ev.ProcessStopping | ev.WorkerStopped) for e in absence.stop.events
     )
     since, until = begin - PROCESS_START_MS, begin if asked else absence.at + HEARTBEAT_MS
     found = thrown_by(timeline, absence.participant, since, until) + _failures_of_its_task(
@@ -59,7 +56,7 @@ def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, e
 
 def exception_name(event: Event) -> str:
     """The exception that a line names, or its text."""
-    if isinstance(event, WorkChanged):
+    if isinstance(event, ev.WorkChanged):
         return f"its task {event.what} failed"
     return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
 
@@ -67,22 +64,22 @@ def exception_name(event: Event) -> str:
 def is_of_a_connection(event: Event) -> bool:
     """True if the client gave up because it reached no broker; the application's code did not fail."""
     # KafkaJS stops its consumer when it has retried a request for long enough, whatever the application does.
-    by_kafkajs = isinstance(event, ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
+    by_kafkajs = isinstance(event, ev.ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
     return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
 
 
 def _failures_of_its_task(timeline: Timeline, absence: Absence, begin: int, end: int) -> list[Event]:
     # A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker).
-    if absence.participant.kind != "client" or not timeline.of(WorkChanged):
+    if absence.participant.kind != "client" or not timeline.of(ev.WorkChanged):
         return []
-    failed = (e for e in timeline.of(WorkChanged).between(begin, end) if e.change == "failed")
+    failed = (e for e in timeline.of(ev.WorkChanged).between(begin, end) if e.change == "failed")
     return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in absence.participant.client_ids]
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
     """Exceptions in a file of several consumers, without a thread name, as the only one of them that left closed."""
     since = begin - HEARTBEAT_MS
-    exceptions = timeline.of(ExceptionLogged).between(since, until)
+    exceptions = timeline.of(ev.ExceptionLogged).between(since, until)
     exceptions = [e for e in exceptions if e.speaker.thread is None and e.speaker.client_id is None]
     return [
         e

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.rebalances import (
-    AssignmentReceived,
-    HeartbeatFailed,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
-from rebalance_forensics.events.streams import ThreadRemoved
 from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -79,14 +69,14 @@ def _all_static(timeline: Timeline, at: int) -> bool:
     return nearest is not None and nearest.static_count == nearest.member_count
 
 
-def _counted(timeline: Timeline) -> TimeIndex[AssignmentReceived]:
-    assignments = timeline.of(AssignmentReceived)
+def _counted(timeline: Timeline) -> TimeIndex[ev.AssignmentReceived]:
+    assignments = timeline.of(ev.AssignmentReceived)
     return TimeIndex((e for e in assignments if e.member_count and e.static_count is not None), time_of)
 
 
 def shown_by_commits_alone(absence: Absence) -> bool:
     """Nothing but refused commits shows that it was no longer a member: they do not show whether it was silent."""
-    return bool(absence.departure_lines) and all(isinstance(e, OffsetCommitFailed) for e in absence.departure_lines)
+    return bool(absence.departure_lines) and all(isinstance(e, ev.OffsetCommitFailed) for e in absence.departure_lines)
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
@@ -124,7 +114,7 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     return any(not timeline.departures.of(member) for member in early)
 
 
-_NOTICED_LATE = (OffsetCommitFailed, OwnershipGivenUp)
+_NOTICED_LATE = (ev.OffsetCommitFailed, ev.OwnershipGivenUp)
 
 
 # A coordinator evicts members one by one, each when its own session expires. Processes that were paused resume at
@@ -161,7 +151,7 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
 
 def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
     """The heartbeat responses to a Java client that it is not a member."""
-    refusals = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed | GroupHeartbeatFailed))
+    refusals = (e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed | ev.GroupHeartbeatFailed))
     return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
 
 
@@ -171,10 +161,10 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
     # running or not. Java clients log both answers from 2.6.1 on.
     if any(d.why != "expelled" for d in absence.departures):
         return ()
-    if all(isinstance(e, SyncFailed) for e in absence.departure_lines):
+    if all(isinstance(e, ev.SyncFailed) for e in absence.departure_lines):
         return absence.departure_lines
-    answered = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded).last(absence.at)
-    if not isinstance(answered, JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
+    answered = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded).last(absence.at)
+    if not isinstance(answered, ev.JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
         return ()
     return (answered, *absence.departure_lines)
 
@@ -190,7 +180,7 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
     lines = timeline.events_from(absence.participant, Event)
     since = next((time_of(e) for e in lines if not isinstance(e, _NOTICED_LATE)), absence.at)
     first = absence.departure_lines[0]
-    late = was_refused(first) or isinstance(first, OwnershipGivenUp)
+    late = was_refused(first) or isinstance(first, ev.OwnershipGivenUp)
     return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
 
 
@@ -206,7 +196,7 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     begin = absence.at - session_timeout_ms(timeline)
     if not covering(timeline.coverage.of(absence.participant), begin, absence.at):
         return False
-    lost = timeline.events_from(absence.participant, CoordinatorLost, NodeDisconnected)
+    lost = timeline.events_from(absence.participant, ev.CoordinatorLost, ev.NodeDisconnected)
     return not lost.any_between(begin, absence.back_at or absence.at + ROUND_TRIP_MS)
 
 
@@ -235,12 +225,12 @@ def process_survived(timeline: Timeline, absence: Absence) -> bool:
     return bool(known - departed - _threads(lost))
 
 
-def removed_by_application(timeline: Timeline, absence: Absence) -> list[ThreadRemoved]:
+def removed_by_application(timeline: Timeline, absence: Absence) -> list[ev.ThreadRemoved]:
     """The lines of KafkaStreams.removeStreamThread (KIP-663) that removed these threads; their process stays."""
     if absence.participant.kind != "instance" or absence.start is not None:
         return []
-    removals = timeline.events_from(absence.participant, ThreadRemoved).between(absence.at - AT_ONCE_MS, absence.at)
-    removed = {e.thread: e for e in removals if isinstance(e, ThreadRemoved) and e.phase == "removing"}
+    removals = timeline.events_from(absence.participant, ev.ThreadRemoved).between(absence.at - AT_ONCE_MS, absence.at)
+    removed = {e.thread: e for e in removals if isinstance(e, ev.ThreadRemoved) and e.phase == "removing"}
     departed = _threads(absence.departures)
     return [removed[thread] for thread in sorted(departed)] if departed and departed <= set(removed) else []
 

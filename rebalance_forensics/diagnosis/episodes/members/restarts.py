@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, only_listed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
@@ -22,9 +23,6 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses, process_survived
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
-from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, logs_leave_group
 from rebalance_forensics.timeline.coverage import covering
@@ -37,7 +35,7 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 # Evidence of a return.
-RETURNS = (StaticReturn, JoinSucceeded)
+RETURNS = (StaticReturn, ev.JoinSucceeded)
 
 
 class Return(Struct, frozen=True):
@@ -53,8 +51,8 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     """Static members replaced by themselves, shown by the coordinator or by a rejoin of the same generation."""
     fenced = {
         e.instance_id or e.speaker.instance_id
-        for e in timeline.of(StaticMemberFenced, InstanceFenced)
-        if isinstance(e, StaticMemberFenced | InstanceFenced)
+        for e in timeline.of(ev.StaticMemberFenced, ev.InstanceFenced)
+        if isinstance(e, ev.StaticMemberFenced | ev.InstanceFenced)
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
     found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
@@ -68,7 +66,7 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     """The answer to each member's JoinGroup, with the generation that the group already had."""
     found: list[Event] = []
     for each in group:
-        joined = timeline.events_from(each.participant, JoinSucceeded)
+        joined = timeline.events_from(each.participant, ev.JoinSucceeded)
         near = joined.between(each.at - windows.REQUEST_TIMEOUT_MS, each.at + windows.REQUEST_TIMEOUT_MS)
         found += sorted(near, key=lambda e: abs(time_of(e) - each.at))[:1]
     return found
@@ -110,7 +108,7 @@ def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact,
 def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
     """New processes of static members that are answered with the generation that the group already had."""
     reached: dict[int, int] = {}
-    for event in timeline.of(JoinSucceeded):
+    for event in timeline.of(ev.JoinSucceeded):
         participant = timeline.participants.of_speaker(event)
         if participant is None or event.at is None:
             continue
@@ -440,7 +438,7 @@ def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
     ):
         return False
     dumped = (e for s in timeline.starts.of(who).between(0, absence.at) for e in s.events)
-    shown = any(isinstance(e, SettingsReported) for e in dumped)
+    shown = any(isinstance(e, ev.SettingsReported) for e in dumped)
     return shown and bool(covering(timeline.coverage.of(who), absence.at, absence.back_at))
 
 

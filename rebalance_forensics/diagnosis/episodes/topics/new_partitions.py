@@ -10,21 +10,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     asks_by_pattern,
     subscribed_topics,
     topics_changed_before,
 )
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.partitions import (
-    AssignmentNotified,
-    AssignmentUpdated,
-    PartitionsAssigned,
-    PartitionsRevoked,
-)
-from rebalance_forensics.events.rebalances import AssignmentComputed, SyncSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -33,9 +25,9 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, TICK_MS
 
-_TELLING = (PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed)
+_TELLING = (ev.PartitionsAssigned, ev.AssignmentNotified, ev.AssignmentUpdated, ev.AssignmentComputed)
 # Lines that name a member's partitions.
-GIVING = (*_TELLING, PartitionsRevoked)
+GIVING = (*_TELLING, ev.PartitionsRevoked)
 
 
 class NewPartitions(Struct, frozen=True, kw_only=True):
@@ -72,7 +64,7 @@ def _new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
         until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
         fresh = given.between(rebalance.started_at, until)
         new = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
-        new = [(p, e) for p, e in new if not isinstance(e, PartitionsRevoked)]  # it had them before
+        new = [(p, e) for p, e in new if not isinstance(e, ev.PartitionsRevoked)]  # it had them before
         anew = all(_topic(p) not in highest for p, _ in new)
         for partition, _ in fresh:
             highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
@@ -94,10 +86,10 @@ def _new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
 
 
 def _only_recipient(timeline: Timeline, new: list[tuple[str, Event]]) -> Participant | None:
-    takers = {timeline.participants.of_speaker(e) for _, e in new if not isinstance(e, AssignmentComputed)}
+    takers = {timeline.participants.of_speaker(e) for _, e in new if not isinstance(e, ev.AssignmentComputed)}
     if not takers and subscribed_topics(timeline):
         fresh = {p for p, _ in new}
-        maps = [e.assignment for _, e in new if isinstance(e, AssignmentComputed)]
+        maps = [e.assignment for _, e in new if isinstance(e, ev.AssignmentComputed)]
         takers = {
             timeline.participants.of_member(m) for by_member in maps for m, given in by_member if fresh & set(given)
         }
@@ -109,16 +101,20 @@ def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...])
     if asks_by_pattern(timeline):
         return True
     made = topics_changed_before(timeline, rebalance.started_at)
-    return any(isinstance(e, TopicChanged) and e.topic in topics for e in made)
+    return any(isinstance(e, ev.TopicChanged) and e.topic in topics for e in made)
 
 
 def _given(event: Event) -> tuple[str, ...]:
     match event:
-        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | PartitionsRevoked(partitions=p):
+        case (
+            ev.PartitionsAssigned(partitions=p)
+            | ev.AssignmentNotified(partitions=p)
+            | ev.PartitionsRevoked(partitions=p)
+        ):
             return p
-        case AssignmentUpdated(assigned=p):
+        case ev.AssignmentUpdated(assigned=p):
             return p
-        case AssignmentComputed(assignment=by_member):
+        case ev.AssignmentComputed(assignment=by_member):
             return tuple(x for _, given in by_member for x in given)
     return ()
 
@@ -126,9 +122,9 @@ def _given(event: Event) -> tuple[str, ...]:
 def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
     """True if every member's partitions were known for certain; None where others may have had the new ones."""
     # The leader's map holds all partitions; no client prints it before 2.4, and no member of a KIP-848 group.
-    if any(isinstance(e, AssignmentComputed) for e in before.events):
+    if any(isinstance(e, ev.AssignmentComputed) for e in before.events):
         return True
-    if timeline.of(AssignmentComputed, SyncSucceeded) or not all(a.has_log for a in timeline.membership.members):
+    if timeline.of(ev.AssignmentComputed, ev.SyncSucceeded) or not all(a.has_log for a in timeline.membership.members):
         return None
     if not _without_gaps(timeline, begin):
         return None
@@ -145,7 +141,7 @@ def _members_known(timeline: Timeline) -> bool:
 def _without_gaps(timeline: Timeline, until: int) -> bool:
     # Partitions that no member with a log has belong to members without one.
     numbers: dict[str, set[int]] = defaultdict(set)
-    for event in timeline.of(AssignmentNotified, PartitionsAssigned, AssignmentUpdated).between(0, until - 1):
+    for event in timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1):
         for partition in _given(event):
             numbers[_topic(partition)].add(_number(partition))
     return all(set(range(max(found) + 1)) == found for found in numbers.values())
@@ -157,7 +153,7 @@ def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topi
     if timeline.moves(begin, end):
         return True
     since = max(begin - REQUEST_TIMEOUT_MS, before.started_at)
-    return any(set(topics) & set(e.topics) for e in timeline.of(Subscribed).between(since, end))
+    return any(set(topics) & set(e.topics) for e in timeline.of(ev.Subscribed).between(since, end))
 
 
 def _topic(partition: str) -> str:

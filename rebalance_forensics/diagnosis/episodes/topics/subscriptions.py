@@ -8,12 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded, TopicChanged
-from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
-from rebalance_forensics.events.partitions import AssignmentNotified, AssignmentUpdated, PartitionsAssigned
-from rebalance_forensics.events.process import BrokerStarted
-from rebalance_forensics.events.rebalances import AssignmentComputed, JoinRequested, RebalanceStarted
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -32,25 +28,25 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     # With the member's log its own subscription decides; from brokers alone a topic created just before does.
     if request.why != "subscription-changed":
         return None
-    last = timeline.events_from(request.participant, Subscribed).last(request.at + TICK_MS)
+    last = timeline.events_from(request.participant, ev.Subscribed).last(request.at + TICK_MS)
     changed = topics_changed_before(timeline, request.at, ONE_REBALANCE_MS)
     if last is not None:
         if last.topic_pattern is None:
             return None
-        return _difference(request) or [e.topic for e in changed if isinstance(e, TopicChanged)]
+        return _difference(request) or [e.topic for e in changed if isinstance(e, ev.TopicChanged)]
     difference = _difference(request)
     if difference:
-        appeared = {e.topic for e in changed if isinstance(e, TopicChanged)} & set(difference)
+        appeared = {e.topic for e in changed if isinstance(e, ev.TopicChanged)} & set(difference)
         return difference if appeared or _never_subscribed(timeline, request) else None
     if subscribed_topics(timeline):
         changed = read_by_the_group(timeline, changed)  # others may subscribe by name as well
-    return sorted({e.topic for e in changed if isinstance(e, TopicChanged)}) or None
+    return sorted({e.topic for e in changed if isinstance(e, ev.TopicChanged)}) or None
 
 
 def _never_subscribed(timeline: Timeline, request: Request) -> bool:
     # A client logs every subscribe(): a log without one means that it subscribed to a pattern before the log begins. An
     # excerpt may have left the line out.
-    logs_subscription = any(isinstance(e, JoinRequested) and e.before is not None for e in request.events)
+    logs_subscription = any(isinstance(e, ev.JoinRequested) and e.before is not None for e in request.events)
     own = covering(timeline.coverage.of(request.participant), request.at - ROUND_TRIP_MS, request.at)
     return logs_subscription and bool(own)
 
@@ -58,7 +54,7 @@ def _never_subscribed(timeline: Timeline, request: Request) -> bool:
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
     """Topics that brokers created, extended or deleted shortly before, except Kafka's internal topics."""
     begin = max(at - lead_ms, timeline.first + 1)
-    changed = timeline.of(TopicChanged).between(begin, at + ROUND_TRIP_MS)
+    changed = timeline.of(ev.TopicChanged).between(begin, at + ROUND_TRIP_MS)
     return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
 
 
@@ -90,17 +86,17 @@ def asks_by_pattern(timeline: Timeline) -> bool:
 
 
 def _any_pattern(timeline: Timeline) -> bool:
-    return any(e.topic_pattern is not None for e in timeline.of(Subscribed))
+    return any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed))
 
 
 def _asked(timeline: Timeline) -> frozenset[str]:
-    return frozenset(topic for event in timeline.of(Subscribed) for topic in event.topics)
+    return frozenset(topic for event in timeline.of(ev.Subscribed) for topic in event.topics)
 
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     """The changed topics that some member subscribed to or was ever assigned."""
     known = timeline.cached(_read)
-    return [e for e in changed if isinstance(e, TopicChanged) and e.topic in known]
+    return [e for e in changed if isinstance(e, ev.TopicChanged) and e.topic in known]
 
 
 def _read(timeline: Timeline) -> frozenset[str]:
@@ -124,7 +120,7 @@ def _rejoins_without_reason(timeline: Timeline) -> list[Request]:
 
 
 def _lacks_reason(request: Request) -> bool:
-    starts = [e for e in request.events if isinstance(e, RebalanceStarted)]
+    starts = [e for e in request.events if isinstance(e, ev.RebalanceStarted)]
     if any(e.client_reason not in (None, "", "not provided") for e in starts) or len(starts) < len(request.events):
         return False
     updated = any((e.reason or "").startswith("Updating metadata for member") for e in starts)
@@ -148,7 +144,7 @@ def _follows_up(timeline: Timeline, request: Request) -> bool:
 def _difference(request: Request) -> list[str]:
     """Topics in only one of the two lists that the client logged."""
     for event in request.events:
-        if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+        if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
             return sorted(set(_names(event.before)) ^ set(_names(event.after)))
     found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", request.reason or "", re.DOTALL)
     return sorted(set(_names(found[1])) ^ set(_names(found[2]))) if found else []
@@ -166,10 +162,10 @@ def resubscriptions(timeline: Timeline) -> list[tuple[Participant, Event]]:
 def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
     # The first subscription of a process changes nothing, nor does one equal to the one before.
     last: dict[tuple[Participant, str | None], tuple[tuple[str, ...], str | None, int]] = {}
-    for event in timeline.of(Subscribed, SubscriptionUpdated):
-        if isinstance(event, SubscriptionUpdated) and event.member:
+    for event in timeline.of(ev.Subscribed, ev.SubscriptionUpdated):
+        if isinstance(event, ev.SubscriptionUpdated) and event.member:
             participant = timeline.participants.of_member(event.member)
-        elif isinstance(event, Subscribed) and not event.by_hand:
+        elif isinstance(event, ev.Subscribed) and not event.by_hand:
             participant = timeline.participants.of_speaker(event)
         else:
             continue
@@ -205,7 +201,7 @@ def _assigned_topics(timeline: Timeline) -> AssignedTopics:
     topics: dict[Participant, set[str]] = defaultdict(set)
     lines: dict[Participant, list[Event]] = defaultdict(list)
     partitions: dict[str, set[str]] = defaultdict(set)
-    for event in timeline.of(PartitionsAssigned, AssignmentNotified, AssignmentUpdated, AssignmentComputed):
+    for event in timeline.of(ev.PartitionsAssigned, ev.AssignmentNotified, ev.AssignmentUpdated, ev.AssignmentComputed):
         for participant, given in _given(timeline, event):
             if participant is None or not given:
                 continue
@@ -219,9 +215,11 @@ def _assigned_topics(timeline: Timeline) -> AssignedTopics:
 
 def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
     match event:
-        case PartitionsAssigned(partitions=p) | AssignmentNotified(partitions=p) | AssignmentUpdated(assigned=p):
+        case (
+            ev.PartitionsAssigned(partitions=p) | ev.AssignmentNotified(partitions=p) | ev.AssignmentUpdated(assigned=p)
+        ):
             return [(timeline.participants.of_speaker(event), p)]
-        case AssignmentComputed(assignment=by_member):
+        case ev.AssignmentComputed(assignment=by_member):
             return [(timeline.participants.of_member(m), p) for m, p in by_member]
     return []
 
@@ -240,20 +238,20 @@ def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
     seen = [_snapshots(e) for e in request.events]
     if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
         return False
-    begin, lost = request.at - ONE_REBALANCE_MS, timeline.events_from(request.participant, CoordinatorLost)
-    came_up = timeline.of(BrokerStarted, GroupLoaded)
+    begin, lost = request.at - ONE_REBALANCE_MS, timeline.events_from(request.participant, ev.CoordinatorLost)
+    came_up = timeline.of(ev.BrokerStarted, ev.GroupLoaded)
     return lost.any_between(begin, request.at) or came_up.any_between(begin, request.at)
 
 
 def _reason(event: Event) -> str:
-    if isinstance(event, JoinRequested):
+    if isinstance(event, ev.JoinRequested):
         return event.reason or ""
-    return (event.client_reason or "") if isinstance(event, RebalanceStarted) else ""
+    return (event.client_reason or "") if isinstance(event, ev.RebalanceStarted) else ""
 
 
 def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
     """Each topic's partitions before and now; empty for any other event."""
-    before, after = (event.before, event.after) if isinstance(event, JoinRequested) else (None, None)
+    before, after = (event.before, event.after) if isinstance(event, ev.JoinRequested) else (None, None)
     if before is None or after is None:
         text = _reason(event)
         found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
