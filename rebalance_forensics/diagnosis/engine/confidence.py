@@ -30,11 +30,6 @@ def confidences(odds: tuple[int, ...]) -> tuple[float, ...]:
     """
     parts = [2.0 ** min(max(o, -MOST_ODDS), MOST_ODDS) for o in odds]
     whole = 1 + sum(parts)
-    first = confidence_at(parts[0] / whole)
+    first = next(worth for least, worth in _TABLE if parts[0] / whole >= least)
     left, others = 1 - first, sum(parts[1:])
     return (first, *(round(min(part / whole, left * part / others, first), 2) for part in parts[1:]))
-
-
-def confidence_at(share: float) -> float:
-    """What a share of the odds is worth."""
-    return next(worth for least, worth in _TABLE if share >= least)

@@ -92,19 +92,10 @@ def _contradiction(
     timeline: Timeline, cause: Cause, name: str, verdict: Weighed, outcome: Outcome
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
-    against: Iterator[tuple[Row, Answer]] | None = None
-    for other in outcome.contradicted.get(verdict, ()):
-        if other.cause == name:
-            against = _against(other)
-            break
-    for refutation in contradictions(timeline, cause, verdict.subject) if against is None else against:
-        if _is_shown(refutation[1]):
-            return refutation
-    return None
-
-
-def _against(weighed: Weighed) -> Iterator[tuple[Row, Answer]]:
-    return ((row, answer) for row, answer in weighed.answers if worth(row, answer) <= -DECISIVE)
+    loser = next((other for other in outcome.contradicted.get(verdict, ()) if other.cause == name), None)
+    against = contradictions(timeline, cause, verdict.subject) if loser is None else loser.answers
+    found = ((row, answer) for row, answer in against if worth(row, answer) <= -DECISIVE and _is_shown(answer))
+    return next(found, None)
 
 
 def _is_shown(answer: Answer) -> bool:

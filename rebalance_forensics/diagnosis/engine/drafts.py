@@ -90,7 +90,7 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
         if claimed is not None and rebalance.id in explains[claimed]:
             last = of_finding[claimed]
             found[rebalance.id] = (last, rebalance.followup or claimed.cause)
-        elif rebalance.followup and last is not None and not _begins_something(own, explained, last, of_finding):
+        elif rebalance.followup and last is not None and all(of_finding[explained[f.id]] is last for f in own):
             found[rebalance.id] = (last, rebalance.followup)
         elif finding is not None:
             last = of_finding[finding]
@@ -128,12 +128,6 @@ def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterato
     for rebalance in timeline.rebalances:
         yield rebalance, _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
         since = max(since, rebalance.stabilized_at or rebalance.ended_at())
-
-
-def _begins_something(
-    own: Sequence[Fact], explained: Mapping[str, Weighed], last: Draft, of: Mapping[Weighed, Draft]
-) -> bool:
-    return any(of[explained[f.id]] is not last for f in own)
 
 
 def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:

@@ -60,8 +60,8 @@ _COMMITTED_BETWEEN = ("not part of an active group", "revoked before it was ackn
 _TROUBLE = (ev.CoordinatorLost, ev.NodeDisconnected, ev.JoinFailed)
 # A coordinator was found, or is no longer needed.
 _RECOVERED = (
-    ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned, ev.LeaveSent, ev.ConsumerClosed,
-    ev.ProcessStopping, ev.StreamsStateChanged, ev.WorkerStopped,
+    ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned, ev.LeaveSent,
+    ev.ConsumerClosed, ev.ProcessStopping, ev.StreamsStateChanged, ev.WorkerStopped,
 )  # fmt: skip
 
 # JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup).

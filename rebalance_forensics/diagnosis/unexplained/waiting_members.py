@@ -23,8 +23,8 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 # Only a member with an assignment logs these.
 _ASSIGNED = (
-    ev.SyncSucceeded, ev.JoinReported, ev.PartitionsAssigned, ev.AssignmentUpdated, ev.AssignmentNotified, ev.MemberTransitioned,
-    ev.TasksAssigned, ev.WorkerAssigned,
+    ev.SyncSucceeded, ev.JoinReported, ev.PartitionsAssigned, ev.AssignmentUpdated, ev.AssignmentNotified,
+    ev.MemberTransitioned, ev.TasksAssigned, ev.WorkerAssigned,
 )  # fmt: skip
 _JOINING = (ev.Subscribed, ev.JoinStarted, ev.JoinFailed, ev.SyncFailed)
 # An excerpt of one or two lines may just leave out the answer.

@@ -82,11 +82,6 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     return timeline.cached(_broker_outages)
 
 
-def outages_of(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
-    """Those of one broker that fall into a span, its last lines before it included."""
-    return [o for o in _touching(timeline, begin, end) if o.broker == broker]
-
-
 def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
     """The outages of other brokers that kept a running coordinator from serving its groups, the nearest first.
 
@@ -94,17 +89,12 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
     while a replica is down and still counted as in sync, the coordinator answers COORDINATOR_NOT_AVAILABLE once the
     write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain.
     """
-    if broker == UNNAMED or outages_of(timeline, broker, begin, end):
+    outages = (outage for outage in broker_outages(timeline) if outage.begins_by(end))
+    # Its last lines may be from before the span.
+    near = [o for o in outages if o.ended_at is None or o.ended_at >= begin - HEARTBEAT_MS]
+    if broker == UNNAMED or any(outage.broker == broker for outage in near):
         return []
-    return sorted(_touching(timeline, begin, end), key=lambda outage: abs(outage.started_at - begin))
-
-
-def _touching(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
-    return [
-        outage
-        for outage in broker_outages(timeline)
-        if outage.begins_by(end) and (outage.ended_at is None or outage.ended_at >= begin - HEARTBEAT_MS)
-    ]
+    return sorted(near, key=lambda outage: abs(outage.started_at - begin))
 
 
 def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:

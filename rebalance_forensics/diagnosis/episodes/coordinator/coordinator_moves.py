@@ -74,10 +74,13 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
         return
     settled = _settled_at(timeline)
-    moves = [] if settled is None else _moves_by_brokers_or_most_members(timeline, settled)
-    by_members = [] if settled is None else _found_another(timeline, settled)
-    alone = [] if settled is None else _moves_without_load(timeline, settled)
-    for moves_of_kind in (_answered(timeline), by_members, alone, _refused_again(timeline)):
+    moves: list[CoordinatorMove] = []
+    others: list[Iterable[CoordinatorMove]] = [_answered(timeline), _refused_again(timeline)]
+    if settled is not None:
+        # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
+        moves = _with_members(timeline, settled, (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)))
+        others[1:1] = _found_another(timeline, settled), _with_members(timeline, settled, _unfollowed_moves(timeline))
+    for moves_of_kind in others:
         moves += [
             m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
         ]
@@ -117,7 +120,8 @@ def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
 
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
     """The longest time without a coordinator: from the first line of a move to its last."""
-    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in _separate_moves(chain))
+    apart = runs(chain, lambda m: m.at, windows.PROCESS_START_MS, until=lambda m: m.until)
+    ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in apart)
     return max(ends)
 
 
@@ -220,19 +224,6 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     found = timeline.events_from(who, ev.CoordinatorFound).between(at, at + windows.ROUND_TRIP_MS)
     refused = any(e.error in _WRITE_ERRORS for e in commits)
     return refused and {e.coordinator for e in found} == {lost.coordinator}
-
-
-def _moves_by_brokers_or_most_members(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
-    moves = [m for m in (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)) if m.at > settled]
-    peopled = times_with_members(timeline, (m.at for m in moves))
-    return [m for m in moves if m.at in peopled]
-
-
-def _moves_without_load(timeline: Timeline, settled: int) -> list[CoordinatorMove]:
-    """Moves that brokers show although the load by the new coordinator is not in these logs."""
-    moves = [m for m in _unfollowed_moves(timeline) if m.at > settled]
-    peopled = times_with_members(timeline, (m.at for m in moves))
-    return [m for m in moves if m.at in peopled]
 
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
@@ -492,7 +483,8 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     if isinstance(event, ev.HeartbeatFailed) or ended_its_session(event):
         return True
     shown = timeline.events_from(participant, *_OF_MEMBERS)
-    if participant is None or any((e.at or 0) <= at and _has_joined(e) for e in shown):
+    joined = (e for e in shown if not isinstance(e, ev.MemberTransitioned) or e.after in ("RECONCILING", "STABLE"))
+    if participant is None or any((e.at or 0) <= at for e in joined):
         return participant is not None
     if timeline.starts.of(participant).last(at) is not None:
         return False
@@ -514,18 +506,10 @@ def ended_its_session(event: Event) -> bool:
     return isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
 
 
-def _has_joined(event: Event) -> bool:
-    return not isinstance(event, ev.MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
-
-
 def _is_loss(event: Event) -> bool:
     if isinstance(event, ev.GroupHeartbeatFailed):
         return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
     return isinstance(event, ev.CoordinatorLost)
-
-
-def _separate_moves(chain: list[CoordinatorMove]) -> list[list[CoordinatorMove]]:
-    return runs(chain, lambda m: m.at, windows.PROCESS_START_MS, until=lambda m: m.until)
 
 
 class CoordinatorMove(Struct, frozen=True):
@@ -540,15 +524,14 @@ class CoordinatorMove(Struct, frozen=True):
     """The coordinator that ran on and could not serve the group while `broker` was out."""
 
 
-def times_with_members(timeline: Timeline, times: Iterable[int]) -> set[int]:
-    """The times at which the group had a member whose process was not closing."""
-    table = timeline.membership
-    return {
-        at
-        for at in set(times)
-        if table.is_unknown_at(at)
-        or any(not _is_closed(timeline, member, at) for member in table.members_at(at, within_ms=windows.ROUND_TRIP_MS))
-    }
+def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorMove]) -> list[CoordinatorMove]:
+    """The moves after the group's first generation, at times when it had a member whose process was not closing."""
+    return [move for move in moves if move.at > settled and _has_members(timeline, move.at)]
+
+
+def _has_members(timeline: Timeline, at: int) -> bool:
+    members = timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS)
+    return timeline.membership.is_unknown_at(at) or not all(_is_closed(timeline, member, at) for member in members)
 
 
 def _is_closed(timeline: Timeline, member: Participant, at: int) -> bool:
@@ -587,7 +570,8 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         blocked += [d for d in later if begin <= cut_off.get(d.id, 0) <= end]
         found += with_rebalances(timeline, [*blocked, *(d.returned for d in blocked if d.returned is not None)])
         following = timeline.rebalances.between(begin, end)
-        found += [r for r in following if not _has_own_cause(timeline, r.started_at)]
+        near = 2 * windows.ROUND_TRIP_MS - 1
+        found += [r for r in following if not timeline.moves(r.started_at - near, r.started_at + near)]
     return tuple(dict.fromkeys(found))
 
 
@@ -691,7 +675,3 @@ def _session_lost_in_move(timeline: Timeline, departure: Departure, move: Coordi
         return True
     later = (g for g in timeline.generations if (g.completed_at or g.started_at or 0) >= departure.at)
     return (ends is None or ends >= departure.at) and any(g.members for g in later)
-
-
-def _has_own_cause(timeline: Timeline, at: int) -> bool:
-    return bool(timeline.moves(at - 2 * windows.ROUND_TRIP_MS + 1, at + 2 * windows.ROUND_TRIP_MS - 1))

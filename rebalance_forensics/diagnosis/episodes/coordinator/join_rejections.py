@@ -24,8 +24,8 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 _DENIALS = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 # Lines that may log a denial.
 DENYING = (
-    ev.AuthorizationFailed, ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.OffsetCommitFailed,
-    ev.ExceptionLogged,
+    ev.AuthorizationFailed, ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed,
+    ev.OffsetCommitFailed, ev.ExceptionLogged,
 )  # fmt: skip
 # Lines that may log a rejected client.
 REJECTING = (ev.JoinFailed, ev.SyncFailed, ev.GroupHeartbeatFailed, ev.ExceptionLogged)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import affected_broker
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -190,12 +191,8 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[ev.IsrChanged]:
 def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[ev.BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
     down: dict[int | None, list[ev.BrokerStopped]] = {}
-    changes: list[ev.BrokerStopped | ev.BrokerStarted] = [
-        *timeline.of(ev.BrokerStopped),
-        *timeline.of(ev.BrokerStarted),
-    ]
-    for event in sorted((e for e in changes if time_of(e) <= end), key=time_of):
-        number = event.broker if event.broker is not None else event.speaker.broker
+    for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted).between(0, end):
+        number = affected_broker(event)
         if isinstance(event, ev.BrokerStopped):
             down.setdefault(number, []).append(event)
         elif time_of(event) < begin:
@@ -207,7 +204,7 @@ def _missing(
     timeline: Timeline, shrunk: Sequence[ev.IsrChanged], stopped: Sequence[ev.BrokerStopped], begin: int
 ) -> list[int]:
     shrunk_away = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
-    down = sorted({b for e in stopped if (b := e.broker if e.broker is not None else e.speaker.broker) is not None})
+    down = sorted({b for e in stopped if (b := affected_broker(e)) is not None})
     both = [b for b in shrunk_away if b in down] or shrunk_away or down
     return both or _most_unreachable(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
 

@@ -12,7 +12,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, fact_at
+from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -75,7 +75,7 @@ class Absence:
         return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, ev.StreamThreadStateChanged)})
 
 
-def only_listed(fact: Arrival | Departure) -> bool:
+def only_listed(fact: Transition) -> bool:
     """True if only a list of members shows it: a listed member joined before, came back, or is new."""
     return fact.silent in ("assigned", "not-assigned")
 
@@ -141,7 +141,9 @@ def _absence(
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     came_at = timeline.cached(_first_arrivals)
     joined = min((came_at[m] for m in departed_at if m in came_at), default=0)
-    start = timeline.starts.of(participant).first(max(begin - _reach_ms(timeline), joined, before or 0) + 1)
+    # Its next process may have started a session before the departure is noticed.
+    reach = session_timeout_ms(timeline) + PROCESS_START_MS
+    start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
         stop = None
@@ -158,11 +160,6 @@ def _absence(
         start if start is not None and (until is None or start.at < until) else None,
         stop,
     )
-
-
-def _reach_ms(timeline: Timeline) -> int:
-    """How long before its departure is noticed a member's next process may have started."""
-    return session_timeout_ms(timeline) + PROCESS_START_MS
 
 
 def _return_of(
@@ -182,7 +179,7 @@ def _return_of(
     late = _until_all_are_back(timeline, [a for a in came if a.at >= departed_at.get(a.member, a.at)], len(group))
     early = arrivals.between(max(begin - together_ms(timeline), before or 0) + 1, begin)
     early = [a for a in early if _is_new_process(timeline, a, group) and a.at >= departed_at.get(a.member, a.at)]
-    early = [a for a in early if (a.start is None or a.start.at > joined) and not _same_life(a, group)]
+    early = [a for a in early if (a.start is None or a.start.at > joined) and a.member not in departed_at]
     return [*early, *late]
 
 
@@ -269,10 +266,6 @@ def formed_at(timeline: Timeline) -> int:
     return (first.stabilized_at or 0) if first is not None and first.generation == 1 else 0
 
 
-def _same_life(arrival: Arrival, group: Sequence[Departure]) -> bool:
-    return arrival.member in {d.member for d in group}
-
-
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT_MS) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or trigger."""
     known = timeline.rebalances
@@ -280,13 +273,14 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
         return ()
     places: set[int] = set()
     for fact in facts:
-        places.update(_places_around(timeline, fact_at(fact), slack_ms))
+        at = fact_at(fact)
+        places.update(known.places_touching(at - TICK_MS, at + slack_ms))
         if isinstance(fact, Departure):
             places.update(_place_listed(timeline, fact))
             # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
             for event in fact.events:
                 if isinstance(event, ev.RebalanceStarted):
-                    places.update(_places_around(timeline, time_of(event), slack_ms))
+                    places.update(known.places_touching(time_of(event) - TICK_MS, time_of(event) + slack_ms))
     return tuple([known[place] for place in sorted(places)])
 
 
@@ -311,11 +305,6 @@ def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
     return found
 
 
-def _places_around(timeline: Timeline, at: int, slack_ms: int) -> list[int]:
-    """The places of the rebalances in progress at that time."""
-    return timeline.rebalances.places_touching(at - TICK_MS, at + slack_ms)
-
-
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """These facts, and the rebalances that they fall into or trigger."""
     # Cached, because many causes claim the same loss.
@@ -335,8 +324,4 @@ def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
 def lacks_reason(rebalance: Rebalance) -> bool:
     """True if its opening line gives no reason: any member may have joined, left or rejoined."""
     # Coordinators before 2.1 log only that a rebalance began.
-    return any(_gives_no_reason(event) for event in rebalance.events)
-
-
-def _gives_no_reason(event: Event) -> bool:
-    return isinstance(event, ev.RebalanceStarted) and event.trigger is None and not event.reason
+    return any(isinstance(e, ev.RebalanceStarted) and e.trigger is None and not e.reason for e in rebalance.events)

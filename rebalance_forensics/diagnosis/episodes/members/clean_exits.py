@@ -10,7 +10,6 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_sta
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
-from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 VOLUNTARY = ("closed", "left")
@@ -58,14 +57,14 @@ def missing_from_next_list(timeline: Timeline) -> list[Absence]:
     return [
         absence
         for absence in absences(timeline, ("vanished",))
-        if all(only_listed(d) and (timeline.coverage.is_excerpt or _by_coordinator(d)) for d in absence.departures)
+        if all(map(only_listed, absence.departures))
+        and (
+            timeline.coverage.is_excerpt
+            or all(isinstance(e, TargetAssignmentComputed) for e in absence.departure_lines)
+        )
         and not absence.participant.has_log
         and absence.back_at is None
     ]
-
-
-def _by_coordinator(departure: Departure) -> bool:
-    return all(isinstance(e, TargetAssignmentComputed) for e in departure.events)
 
 
 def _is_heard(timeline: Timeline, absence: Absence) -> bool:

@@ -176,7 +176,8 @@ def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             and not _earlier_members_expire(timeline, run)
         ):
             settled = settled_after(timeline, run[0].at)
-            initial = [a for a in run if not _had_left(a, run[0].at) and _is_initial(a, settled)]
+            new = [a for a in run if a.ends is None or a.ends.at < run[0].at]
+            initial = [a for a in new if _is_initial(a, settled)]
             found.append([a for a in initial if not _is_added_thread(a, initial, settled)])
     return [run for run in found if run]
 
@@ -197,11 +198,6 @@ def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
     """True if it was open from one arrival to the other."""
     until = rebalance.stabilized_at
     return until is not None and rebalance.started_at - windows.AT_ONCE_MS <= earlier and later <= until
-
-
-def _had_left(arrival: Arrival, since: int) -> bool:
-    """True if it ends an absence that began at `since` or later."""
-    return arrival.ends is not None and arrival.ends.at >= since
 
 
 def _is_added_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:
@@ -293,18 +289,15 @@ def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
 def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
     if not timeline.departures:
         return []
-    static = [a for a in losses(timeline) if is_static(timeline, a) and not _kept_running(timeline, a)]
+    static = [a for a in losses(timeline) if is_static(timeline, a)]
+    # A process that logs on after it learned that it is no member kept running.
+    static = [a for a in static if a.stop is not None or not lines_after(timeline, a)]
     without_stop = {id(a) for a in static if a.stop is None}
     absences = [a for a in (*closings(timeline), *static) if _absent_at_end(timeline, a)]
     ends = (_final_run(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
     # Before 2.7 a static member logs no close: one that expires was away too long, but all of them were shut down.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in without_stop for a in g)]
-
-
-def _kept_running(timeline: Timeline, absence: Absence) -> bool:
-    """True if its own log shows that the process kept running after it learned that it is no member."""
-    return absence.stop is None and bool(lines_after(timeline, absence))
 
 
 def _final_run(run: list[Absence]) -> list[Absence]:
@@ -318,13 +311,17 @@ def _final_run(run: list[Absence]) -> list[Absence]:
 
 def _with_members(timeline: Timeline) -> TimeIndex[int]:
     named = {g.generation for g in timeline.generations if g.members}
-    known = (r for r in timeline.rebalances if r.generation in named or _counts_members(r))
-    return TimeIndex((at for r in known if (at := r.stabilized_at or r.completed_at)), at=int)
-
-
-def _counts_members(rebalance: Rebalance) -> bool:
-    # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
-    return any(isinstance(e, ev.GenerationStabilized) and e.member_count != 0 for e in rebalance.events)
+    return TimeIndex(
+        (
+            at
+            for r in timeline.rebalances
+            # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
+            if r.generation in named
+            or any(isinstance(e, ev.GenerationStabilized) and e.member_count != 0 for e in r.events)
+            if (at := r.stabilized_at or r.completed_at)
+        ),
+        at=int,
+    )
 
 
 def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:

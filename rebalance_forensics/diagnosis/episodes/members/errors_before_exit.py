@@ -44,7 +44,9 @@ def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     if not found:
         return []
     threads = _stream_threads(timeline, absence)
-    found = [e for e in found if not threads or (own := _stream_thread(e)) is None or own in threads]
+    # An exception names the stream thread that it ended, or its thread logged it.
+    named = ((e, streams_thread(getattr(e, "thread", None) or e.speaker.thread or "")) for e in found)
+    found = [e for e, thread in named if not threads or thread is None or thread in threads]
     return sorted(found, key=lambda e: abs(time_of(e) - begin))
 
 
@@ -128,8 +130,3 @@ def _stream_threads(timeline: Timeline, absence: Absence) -> set[str]:
     """The stream threads that left, as far as member names show them."""
     clients = (timeline.participants.client_of(d.member) for d in absence.departures if d.member)
     return {thread for client in clients if client and (thread := streams_thread(client))}
-
-
-def _stream_thread(event: Event) -> str | None:
-    """The stream thread that an exception ended, or that logged it."""
-    return streams_thread(getattr(event, "thread", None) or event.speaker.thread or "")

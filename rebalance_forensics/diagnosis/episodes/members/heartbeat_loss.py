@@ -139,14 +139,17 @@ def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     candidates = (
         absence
         for absence in absences(timeline, ("expelled",))
-        if not _has_coordinator_log(timeline, absence, interval) and not unassigned_when_lost(timeline, absence)
+        # A coordinator's log that covers the time shows how the member left.
+        if not covering(timeline.coverage.brokers, absence.at - interval, absence.at)
+        and not unassigned_when_lost(timeline, absence)
     )
     together = runs(
         (absence for absence in candidates if _kept_its_coordinator(timeline, absence)),
         lambda absence: absence.at,
         interval,
     )
-    return [group for group in together if _of_several_processes(group)]
+    # Consumers of one process pause together.
+    return [group for group in together if len({min(absence.participant.files, default="") for absence in group}) > 1]
 
 
 def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
@@ -184,11 +187,6 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
     return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
 
 
-def _has_coordinator_log(timeline: Timeline, absence: Absence, interval: int) -> bool:
-    """True if a coordinator's log covers the time: it shows how the member left."""
-    return bool(covering(timeline.coverage.brokers, absence.at - interval, absence.at))
-
-
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
     """True if a log that would show it has no lost coordinator, lost connection, stop or start."""
     if absence.start is not None or absence.stop is not None or not expulsion_notices(absence):
@@ -198,11 +196,6 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
         return False
     lost = timeline.events_from(absence.participant, ev.CoordinatorLost, ev.NodeDisconnected)
     return not lost.any_between(begin, absence.back_at or absence.at + ROUND_TRIP_MS)
-
-
-def _of_several_processes(group: Sequence[Absence]) -> bool:
-    # Consumers of one process pause together.
-    return len({min(absence.participant.files, default="") for absence in group}) > 1
 
 
 def process_survived(timeline: Timeline, absence: Absence) -> bool:

@@ -165,7 +165,8 @@ class RestartWalk(Struct, frozen=True):
     @property
     def mostly_listed(self) -> bool:
         """True if at least half of the restarts show only in the leader's lists of members."""
-        return 2 * sum(_is_only_listed(r) for r in self.restarts) >= len(self.restarts)
+        moves = ((*r.absence.departures, *r.arrivals) for r in self.restarts)
+        return 2 * sum(all(only_listed(move) for move in each) for each in moves) >= len(self.restarts)
 
 
 def restart_walks(timeline: Timeline) -> list[RestartWalk]:
@@ -275,10 +276,6 @@ def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart
 def _would_show_its_close(timeline: Timeline, absence: Absence) -> bool:
     begin = absence.at - session_timeout_ms(timeline)
     return any(log.detailed and log.begin <= begin for log in timeline.coverage.of(absence.participant))
-
-
-def _is_only_listed(restart: Restart) -> bool:
-    return all(map(only_listed, restart.absence.departures)) and all(map(only_listed, restart.arrivals))
 
 
 def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
@@ -401,15 +398,18 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             # The excerpt leaves out its return, or its log was collected before it joined.
             found.append(Restart(absence, absence.participant, absence.start.at, ()))
     used |= initial_arrivals(timeline)
-    newcomers = TimeIndex(a for a in timeline.arrivals if a.first and _may_follow(a.participant) and a.id not in used)
+    # A log of its own would show a member's former life.
+    came = (a for a in timeline.arrivals if not a.participant.has_log or a.participant.has_one_process)
+    newcomers = TimeIndex(a for a in came if a.first and a.id not in used)
     anonymous = TimeIndex(a for a in newcomers if _is_anonymous(a))
     known = {id(r.absence) for r in found}
     expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
-    silent = {id(a) for a in expired}
+    silent, dead_for = {id(a) for a in expired}, session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
     for absence in [*downs, *(a for a in expired if not process_survived(timeline, a))]:
         if id(absence) in known:
             continue
-        since = absence.at - _silence_ms(timeline) if id(absence) in silent else 0
+        # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
+        since = absence.at - dead_for if id(absence) in silent else 0
         # One of the two has a generated name; a KIP-848 member gets a real one once the group is back on classic.
         may_be = newcomers if is_bare_member_id(absence.departures[0].member or "") else anonymous
         near = (a for a in may_be.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used and a.at >= since)
@@ -420,11 +420,6 @@ def _restarts(timeline: Timeline) -> list[Restart]:
             used |= {a.id for a in arrivals}
             found.append(Restart(absence, absence.participant, taken.at, arrivals))
     return sorted(found, key=lambda r: r.absence.at)
-
-
-def _silence_ms(timeline: Timeline) -> int:
-    # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
-    return session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
 
 
 def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
@@ -462,11 +457,6 @@ def _went_down(timeline: Timeline, absence: Absence) -> bool:
 
 def _is_back(absence: Absence) -> bool:
     return absence.start is not None or (bool(absence.arrivals) and not absence.participant.has_log)
-
-
-def _may_follow(participant: Participant) -> bool:
-    """True if it may be another member's next life: a log of its own would show its former one."""
-    return not participant.has_log or participant.has_one_process
 
 
 def _is_anonymous(arrival: Arrival) -> bool:

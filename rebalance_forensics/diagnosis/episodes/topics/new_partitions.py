@@ -128,14 +128,10 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
         return None
     if not _without_gaps(timeline, begin):
         return None
-    if _members_known(timeline):
+    # From 2.1 on the coordinator names every member that joins.
+    if any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events):
         return True
     return False if len(timeline.membership.members) > 1 else None
-
-
-def _members_known(timeline: Timeline) -> bool:
-    # From 2.1 on the coordinator names every member that joins.
-    return any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events)
 
 
 def _without_gaps(timeline: Timeline, until: int) -> bool:

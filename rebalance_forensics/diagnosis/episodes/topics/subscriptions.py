@@ -55,7 +55,10 @@ def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_A
     """Topics that brokers created, extended or deleted shortly before, except Kafka's internal topics."""
     begin = max(at - lead_ms, timeline.first + 1)
     changed = timeline.of(ev.TopicChanged).between(begin, at + ROUND_TRIP_MS)
-    return [e for e in changed if not e.topic.startswith("__") and not _is_internal(timeline, e.topic)]
+    # Streams creates changelog and repartition topics for itself and reads only the repartition topics it knows.
+    own, streams = f"{timeline.group}-", ("-changelog", "-repartition")
+    known = (e for e in changed if not (e.topic.startswith(own) and e.topic.endswith(streams)))
+    return [e for e in known if not e.topic.startswith("__")]
 
 
 def logs_of_topic_changes(timeline: Timeline, begin: int, end: int) -> tuple[CoveredLog, ...]:
@@ -101,11 +104,6 @@ def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 def _read(timeline: Timeline) -> frozenset[str]:
     return timeline.cached(_asked) | set(assigned_topics(timeline).partitions)
-
-
-def _is_internal(timeline: Timeline, topic: str) -> bool:
-    # Streams creates changelog and repartition topics for itself and reads only the repartition topics it knows.
-    return topic.startswith(f"{timeline.group}-") and topic.endswith(("-changelog", "-repartition"))
 
 
 def rejoins_without_reason(timeline: Timeline) -> list[Request]:
