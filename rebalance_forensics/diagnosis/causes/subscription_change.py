@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    GIVING,
     logs_of_topic_changes,
+    new_partitions,
     rejoins_without_reason,
     resubscriptions,
     subscribed_topics,

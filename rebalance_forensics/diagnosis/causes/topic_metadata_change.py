@@ -26,11 +26,13 @@ from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     deleted_source_topics,
     vanished_topics,
 )
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import GIVING, NewPartitions, new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    GIVING,
+    NewPartitions,
     assigned_topics,
     changed_topics,
     knows_no_partition_yet,
+    new_partitions,
     of_the_group,
     read_by_the_group,
     rejoins_without_reason,

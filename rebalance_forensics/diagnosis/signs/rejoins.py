@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.topics.new_partitions import new_partitions
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     logs_of_topic_changes,
+    new_partitions,
     rejoins_without_reason,
     resubscriptions,
     topics_changed_before,
