@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, TypeVar
 from typing import cast as as_type
 
@@ -215,3 +216,13 @@ def _has_times(timeline: Timeline) -> bool:
 def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
     lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
     return TimeIndex((e for e in lines if not isinstance(e, ev.AccessDenied)), time_of, ordered=True)
+
+
+def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
+    """Let a function of a timeline compute its answer once for each timeline."""
+    return wraps(question)(lambda timeline: timeline.cached(question))
+
+
+def listed_once(question: Callable[[Timeline], Iterator[T]]) -> Callable[[Timeline], list[T]]:
+    """Let a generator of a timeline run once for each timeline."""
+    return wraps(question)(lambda timeline: timeline.cached_as(question, lambda: list(question(timeline))))

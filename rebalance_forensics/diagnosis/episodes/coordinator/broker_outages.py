@@ -14,7 +14,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
@@ -73,15 +73,6 @@ class _Sighting(Struct, frozen=True):
     event: Event
 
 
-def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
-    """Every outage of a broker that these logs show, oldest first.
-
-    A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
-    heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
-    """
-    return timeline.cached(_broker_outages)
-
-
 def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
     """The outages of other brokers that kept a running coordinator from serving its groups, the nearest first.
 
@@ -97,7 +88,13 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
     return sorted(near, key=lambda outage: abs(outage.started_at - begin))
 
 
-def _broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
+@answered_once
+def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
+    """Every outage of a broker that these logs show, oldest first.
+
+    A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
+    heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
+    """
     by_broker: dict[int, list[_Sighting]] = defaultdict(list)
     seen = (*_stops_and_starts(timeline), *_missed_by_clients(timeline))
     for sighting in seen:
@@ -329,16 +326,13 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
         return [self.rebalance, *(r for r in later if r is not self.rebalance)]
 
 
+@answered_once
 def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     """Every such rebalance, oldest first.
 
     A member cannot hold up a rebalance for longer than the rebalance timeout, because the coordinator removes it then
     (GroupCoordinator.onCompleteJoin). Twice the timeout is more than a timer is ever late.
     """
-    return timeline.cached(_coordinator_silences)
-
-
-def _coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     removals = _removals(timeline)
     if len(removals) < 2:
         return ()

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
@@ -32,12 +32,9 @@ REJECTING = (ev.JoinFailed, ev.SyncFailed, ev.GroupHeartbeatFailed, ev.Exception
 REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with this error")
 
 
+@answered_once
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Clients that were denied the group or its topics, and the lines that log it."""
-    return timeline.cached(_denied)
-
-
-def _denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     by_participant: dict[Participant, list[Event]] = defaultdict(list)
     for event in timeline.of(*DENYING):
         if not _is_denial(event, timeline.group):

@@ -10,17 +10,14 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_sta
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 
 VOLUNTARY = ("closed", "left")
 
 
+@answered_once
 def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static members)."""
-    return timeline.cached(_closings)
-
-
-def _closings(timeline: Timeline) -> list[Absence]:
     left = absences(timeline, VOLUNTARY)
     # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
     left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]

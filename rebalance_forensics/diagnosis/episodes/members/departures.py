@@ -22,7 +22,7 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import logs_leadership
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
@@ -30,14 +30,10 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
 
 
-def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
-    """The arrivals of each start of the group from empty."""
-    return timeline.cached(_startup_arrivals)
-
-
+@answered_once
 def initial_arrivals(timeline: Timeline) -> frozenset[str]:
     """The ids of the arrivals that formed the group: these replace no former member."""
-    return timeline.cached_as("born", lambda: frozenset(a.id for run in startup_arrivals(timeline) for a in run))
+    return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
 
 
 def settled_after(timeline: Timeline, at: int) -> int:
@@ -59,19 +55,9 @@ def after_all_left(timeline: Timeline, first: Arrival) -> bool:
     return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
 
 
-def shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    """Every time the last members shut down cleanly, close in time."""
-    return timeline.cached(_shutdowns)
-
-
 def one_shutdown_ms(timeline: Timeline) -> int:
     """The longest gap between two members of one shutdown: as long as the group waits for a silent member."""
     return max(windows.PROCESS_START_MS, shown_session_ms(timeline) or 0)
-
-
-def with_members(timeline: Timeline) -> TimeIndex[int]:
-    """When generations with members were created, or completed where nothing else is logged."""
-    return timeline.cached(_with_members)
 
 
 def is_empty_after(timeline: Timeline, last: int) -> bool:
@@ -166,7 +152,9 @@ def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
     return [at for at, _ in reached], [*accumulate((place for _, place in reached), max)]
 
 
-def _startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+@answered_once
+def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
+    """The arrivals of each start of the group from empty."""
     found = []
     for run in _arrival_runs(timeline):
         if (
@@ -286,7 +274,9 @@ def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
     return timeline.departures.last(first.at) is not None
 
 
-def _shutdowns(timeline: Timeline) -> list[list[Absence]]:
+@answered_once
+def shutdowns(timeline: Timeline) -> list[list[Absence]]:
+    """Every time the last members shut down cleanly, close in time."""
     if not timeline.departures:
         return []
     static = [a for a in losses(timeline) if is_static(timeline, a)]
@@ -309,7 +299,9 @@ def _final_run(run: list[Absence]) -> list[Absence]:
     return run
 
 
-def _with_members(timeline: Timeline) -> TimeIndex[int]:
+@answered_once
+def with_members(timeline: Timeline) -> TimeIndex[int]:
+    """When generations with members were created, or completed where nothing else is logged."""
     named = {g.generation for g in timeline.generations if g.members}
     return TimeIndex(
         (

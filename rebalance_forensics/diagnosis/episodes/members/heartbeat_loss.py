@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_gro
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.membership.lost_membership import was_refused
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -120,11 +120,6 @@ _NOTICED_LATE = (ev.OffsetCommitFailed, ev.OwnershipGivenUp)
 # A coordinator evicts members one by one, each when its own session expires. Processes that were paused resume at
 # different times and give up a coordinator that they have not heard from for a session (AbstractCoordinator). An
 # administrator's request removes all members at once, and each learns of it at its next heartbeat (KIP-345).
-def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
-    """Members of several processes that learned within one heartbeat interval that they are unknown."""
-    return timeline.cached(_expelled_at_once)
-
-
 def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
     """The group expelled at once that this absence belongs to; empty where there is none."""
     return timeline.cached(_by_their_departures).get(absence.departures[0].id, [])
@@ -134,7 +129,9 @@ def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
     return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
 
 
-def _expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+@answered_once
+def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
+    """Members of several processes that learned within one heartbeat interval that they are unknown."""
     interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
     candidates = (
         absence

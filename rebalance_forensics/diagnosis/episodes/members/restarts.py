@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.clients import SINK_CLIENTS, logs_leave_group
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Fact, StaticReturn
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -169,13 +169,10 @@ class RestartWalk(Struct, frozen=True):
         return 2 * sum(all(only_listed(move) for move in each) for each in moves) >= len(self.restarts)
 
 
-def restart_walks(timeline: Timeline) -> list[RestartWalk]:
+@listed_once
+def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     """Restarts that walk over at least two members and most of the group."""
     # A static member that is back in time costs no rebalance: its walks are in static_returns.
-    return timeline.cached_as("restart walks", lambda: list(_restart_walks(timeline)))
-
-
-def _restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     if not timeline.departures:
         return
     in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
@@ -341,11 +338,6 @@ class Restart:
     arrivals: tuple[Arrival, ...]
 
 
-def restarts(timeline: Timeline) -> list[Restart]:
-    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
-    return timeline.cached(_restarts)
-
-
 def same_process(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back from the same process."""
     # A client makes its KIP-848 member id when it starts and keeps it. A Java consumer prints its configuration when it
@@ -383,7 +375,9 @@ def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     return found
 
 
-def _restarts(timeline: Timeline) -> list[Restart]:
+@answered_once
+def restarts(timeline: Timeline) -> list[Restart]:
+    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
     if not timeline.departures:
         return []
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
@@ -464,12 +458,9 @@ def _is_anonymous(arrival: Arrival) -> bool:
     return participant.kind == "instance" or participant.has_namesakes or is_bare_member_id(arrival.member or "")
 
 
+@answered_once
 def replacements(timeline: Timeline) -> list[Restart]:
     """Each member that left for good with the newcomer nearest in time, before or after."""
-    return timeline.cached(_replacements)
-
-
-def _replacements(timeline: Timeline) -> list[Restart]:
     known = restarts(timeline)
     used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
     newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)

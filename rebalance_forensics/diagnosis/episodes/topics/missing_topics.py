@@ -21,7 +21,7 @@ from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatu
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, listed_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 
@@ -74,12 +74,9 @@ class VanishedTopics(Struct, frozen=True):
         return inside and set(topics) <= set(self.topics)
 
 
-def vanished_topics(timeline: Timeline) -> list[VanishedTopics]:
+@listed_once
+def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     """Every time members could not commit for long because their topic was deleted."""
-    return timeline.cached_as("vanished topics", lambda: list(_vanished_topics(timeline)))
-
-
-def _vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -131,18 +128,15 @@ def deleted_source_topics(timeline: Timeline) -> list[UnreadyTopics]:
     return [u for u in unready_topics(timeline) if u.missing and u.read_before]
 
 
-def unready_topics(timeline: Timeline) -> list[UnreadyTopics]:
-    """Every long wait for topics that did not end in an application error."""
-    return timeline.cached_as("unready topics", lambda: list(_unready_topics(timeline)))
-
-
 def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
     """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
     return (*rebalances, *timeline.moves(unready.end - windows.ROUND_TRIP_MS, unready.end + windows.AT_ONCE_MS))
 
 
-def _unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
+@listed_once
+def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
+    """Every long wait for topics that did not end in an application error."""
     reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)

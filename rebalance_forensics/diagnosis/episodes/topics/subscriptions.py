@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import number_of
@@ -46,13 +46,10 @@ class NewPartitions(Struct, frozen=True, kw_only=True):
     taken_up_by: Participant | None
 
 
-def new_partitions(timeline: Timeline) -> list[NewPartitions]:
+@listed_once
+def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     """Every rebalance with new partitions that no join, departure or new subscription explains."""
     # Before 2.7 no client logs why it rejoins, before 2.6 no coordinator logs that it was the leader.
-    return timeline.cached_as("new_partitions", lambda: list(_new_partitions(timeline)))
-
-
-def _new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     first: dict[str, Event] = {}
     for event in timeline.of(*GIVING):
         for _, partitions in _given(timeline, event):
@@ -216,9 +213,10 @@ def subscribed_topics(timeline: Timeline) -> frozenset[str]:
     return frozenset() if asks_by_pattern(timeline) else timeline.cached(_asked)
 
 
+@answered_once
 def asks_by_pattern(timeline: Timeline) -> bool:
     """True if any member subscribed to a pattern."""
-    return timeline.cached_as("pattern", lambda: any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed)))
+    return any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed))
 
 
 def _asked(timeline: Timeline) -> frozenset[str]:
@@ -235,17 +233,12 @@ def _read(timeline: Timeline) -> frozenset[str]:
     return timeline.cached(_asked) | set(assigned_topics(timeline).partitions)
 
 
+@answered_once
 def rejoins_without_reason(timeline: Timeline) -> list[Request]:
     """Known members that made the coordinator rebalance without a logged reason."""
     # A leader rejoins for changed topics or a changed subscription, any other member only for the latter.
-    return timeline.cached_as(
-        "rejoins without reason",
-        lambda: [
-            r
-            for r in timeline.requests
-            if _lacks_reason(r) and not _hands_over(timeline, r) and not _follows_up(timeline, r)
-        ],
-    )
+    found = [r for r in timeline.requests if _lacks_reason(r)]
+    return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
 
 
 def _lacks_reason(request: Request) -> bool:
@@ -283,12 +276,9 @@ def _names(text: str) -> list[str]:
     return [name for name in re.split(r"[\s,\[\]{}()]+", text) if name]
 
 
-def resubscriptions(timeline: Timeline) -> list[tuple[Participant, Event]]:
+@listed_once
+def resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
     """Later subscriptions of the same process to other topics: the member and the line."""
-    return timeline.cached_as("resubscriptions", lambda: list(_resubscriptions(timeline)))
-
-
-def _resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
     # The first subscription of a process changes nothing, nor does one equal to the one before.
     last: dict[tuple[Participant, str | None], tuple[tuple[str, ...], str | None, int]] = {}
     for event in timeline.of(ev.Subscribed, ev.SubscriptionUpdated):
@@ -321,12 +311,9 @@ class AssignedTopics(Struct, frozen=True):
         return len(self.partitions.get(topic, ()))
 
 
+@answered_once
 def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
-    return timeline.cached_as("given topics", lambda: _assigned_topics(timeline))
-
-
-def _assigned_topics(timeline: Timeline) -> AssignedTopics:
     topics: dict[Participant, set[str]] = defaultdict(set)
     lines: dict[Participant, list[Event]] = defaultdict(list)
     partitions: dict[str, set[str]] = defaultdict(set)
