@@ -6,11 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.blows import Blow
 from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster, relations_among
 from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents
+from rebalance_forensics.diagnosis.cluster.sentences import summary_of
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Culprit, DisturbedGroup, Impact, Incident
 from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.other_clients import incidents
 from tests.kafka_words import generation_of
@@ -366,3 +368,14 @@ def test_a_leave_of_a_group_that_was_deployed_then_is_part_of_the_deployment() -
     (again,), own = incidents_of(*with_leave)
     assert (again.group_names, own) == (whole.group_names, [])
     assert "leave" in {part for group in again.groups for part in group.parts}
+
+
+def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> None:
+    blow = Blow(kind="topic", cause="topic-metadata-change", culprits=(Culprit(kind="topic", name="orders"),), parts=())
+    stops = {"audit": 83, "billing": 12_400, "orders": 3_000}
+    groups = [
+        DisturbedGroup(group=name, severity="warning", impact=Impact(rebalances=1, stopped_ms=ms))
+        for name, ms in stops.items()
+    ]
+    assert summary_of(blow, groups[:1]).endswith("1 rebalanced.")
+    assert summary_of(blow, groups).endswith("3 rebalanced and 2 stopped reading altogether for up to 12.4 s.")

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, GroupOutline
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 NAMES_SHOWN = 6
 _DID = {
@@ -122,20 +123,17 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     rebalanced = sum(group.impact.rebalances > 0 for group in groups)
     unread = [group.impact for group in groups if group.impact.unread_partition_ms]
     longest = max((impact.longest_unread_ms or 0 for impact in unread), default=0)
-    stopped = sum(bool(group.impact.stopped_ms) for group in groups)
+    # Every eager rebalance stops its group for a moment: worth a word is what a consumer's lag would show.
+    stops = [ms for group in groups if (ms := group.impact.stopped_ms or 0) >= ROUND_TRIP_MS]
     # Groups of which only lost sessions are logged may well have rebalanced.
-    none = "none rebalanced" if unread or stopped else "no rebalance was logged"
-    costs = [_counted(rebalanced, "rebalanced") if rebalanced else none]
+    none = "none rebalanced" if unread or stops else "no rebalance was logged"
+    costs = [f"{rebalanced} rebalanced" if rebalanced else none]
     if unread:
-        costs.append(f"{_counted(len(unread), 'left partitions unread')} for up to {seconds(longest)}")
-    if stopped:
-        costs.append(_counted(stopped, "stopped reading altogether"))
+        costs.append(f"{len(unread)} left partitions unread for up to {seconds(longest)}")
+    if stops:
+        costs.append(f"{len(stops)} stopped reading altogether for up to {seconds(max(stops))}")
     text = f"{', '.join(costs[:-1])} and {costs[-1]}" if len(costs) > 1 else costs[0]
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _counted(number: int, did: str) -> str:
-    return f"{number} {did}"
 
 
 def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
