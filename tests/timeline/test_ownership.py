@@ -13,6 +13,7 @@ from rebalance_forensics.timeline.ownership.owners import ownership_of
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.statics import said_by_static
 from tests.incidents.sample import Sample, all_samples, report_of
+from tests.kafka_words import generation_of
 from tests.story import Story, ms
 
 
@@ -165,6 +166,38 @@ def test_a_member_that_was_removed_reads_on_until_it_hears_of_it() -> None:
 def test_when_a_removed_member_heard_of_it_is_uncertain_where_it_does_not_say_so() -> None:
     gaps = [s for s in removed(says_so=False).history().unread if s.why == "fenced"]
     assert {(s.started_at, s.certain) for s in gaps} == {(ms("01:10:00.000"), False)}
+
+
+def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_of_it() -> None:
+    """A coordinator that stood still finds the session expired when it runs again, before it reads the heartbeat."""
+    clients = ["c-1", "c-2"]
+    story = Story(release=(3, 9)).formed(*clients)
+    lost = (
+        "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: session "
+        "timed out without receiving a heartbeat response. isDisconnected: false. Rediscovery will be attempted."
+    )
+    for number in (1, 3):
+        story.broker("01:00:00.000", f"[KafkaServer id={number}] started", number, logger="kafka.server.KafkaServer")
+    for client in clients:
+        story.started(client, "00:59:00.000", **{"session.timeout.ms": 10_000}).client(client, "01:09:58.000", lost)
+    story.broker("01:10:00.000", story.words.failed(story.id_of("c-2")))
+    refused = generation_of(1, story.id_of("c-2"))
+    story.client(
+        "c-2",
+        "01:10:00.400",
+        f"Attempt to heartbeat with {refused} and group instance id Optional.empty failed "
+        "due to UNKNOWN_MEMBER_ID, resetting generation",
+    )
+    given = "Giving away all assigned partitions as lost since generation/memberID has been reset"
+    story.client(
+        "c-2", "01:10:00.700", f"{given},indicating that consumer is in old state or no longer part of the group"
+    )
+    story.client("c-2", "01:10:00.701", "Lost previously assigned partitions orders-2, orders-3")
+    story.reborn("c-2").rebalanced("01:10:00.800", story.words.adding(story.id_of("c-2")), clients)
+    gaps = [s for s in story.history().unread if s.why == "fenced"]
+    assert {(s.partition, s.started_at, s.certain) for s in gaps} == {
+        (f"orders-{number}", ms("01:10:00.700"), True) for number in (2, 3)
+    }
 
 
 def test_a_partition_is_unread_for_the_reason_that_the_verdict_gives() -> None:

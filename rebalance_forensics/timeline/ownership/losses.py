@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_impl
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
+_GIVEN_UP = (ev.PartitionsLost, ev.OwnershipGivenUp)
 _STARTING = (ev.ClientStarted, ev.SettingsReported, ev.StartTimeReported, ev.VersionReported)
 _WHY: Mapping[DepartureWhy, WhyUnread] = {
     "fenced": "fenced",
@@ -72,16 +73,15 @@ class LossEstimator(Struct, frozen=True):
         why = _WHY.get(departure.why, _left(departure))
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
-    def keeps_fetching(self, departure: Departure) -> bool:
-        """True for a member removed by an administrator whose own log shows when it learned of it.
+    def keeps_fetching(self, departure: Departure, owner: Owner, at: int) -> bool:
+        """True for a running member that the coordinator removed and whose own log shows when it learned of it.
 
         It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
         """
-        if departure.why != "removed-by-admin":
+        if departure.why != "removed-by-admin" and not self._turned_away(departure, owner, at):
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
-        own = self.timeline.events_from(departure.participant, ev.PartitionsLost, ev.OwnershipGivenUp)
-        return own.any_between(departure.at, until)
+        return self.timeline.events_from(departure.participant, *_GIVEN_UP).any_between(departure.at, until)
 
     def _silent(self, departure: Departure, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
         """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""

@@ -80,16 +80,15 @@ class OwnershipReplay:
 
     def _departed(self, departure: Departure, at: int) -> None:
         """End the readings of the consumer that left; a Streams instance has one consumer for each thread."""
-        if self.estimator.keeps_fetching(departure):
-            return
         client = (
             self.timeline.participants.client_of(departure.member or "")
             if departure.participant.kind == "instance"
             else None
         )
         for owner in self.ledger.owners(departure.participant):
-            if client in (None, owner[1]):
-                self._lost(owner, self.estimator.departed(departure, owner, self._missed_at(owner, at)))
+            missed_at = self._missed_at(owner, at)
+            if client in (None, owner[1]) and not self.estimator.keeps_fetching(departure, owner, missed_at):
+                self._lost(owner, self.estimator.departed(departure, owner, missed_at))
 
     def _missed_at(self, owner: Owner, at: int) -> int:
         """The latest time by which the group had removed an owner: others have its partitions from then on."""
