@@ -14,10 +14,9 @@ from msgspec import structs
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported
-from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
-from rebalance_forensics.pipeline.schemas import Kind, object_of, rows_of
+from rebalance_forensics.pipeline.schemas import Kind, event_of, object_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order, read_portion
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.build import build

@@ -171,7 +171,7 @@ def outputs(report: Report) -> Iterator[Find]:
     try:
         text, page = render(report), to_html(report)
         json.loads(to_json(report))
-        written = {name: one.export(report) for name, one in formats().items()}
+        written = {name: export(report) for name, export in formats().items()}
     except Exception as error:  # noqa: BLE001 - whatever it was, it is a find
         yield broken(error, "every output can be written")
         return

@@ -9,15 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.cli.options import EngineName, SeverityName
 from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
+from rebalance_forensics.cli.parameters import EngineName, SeverityName
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.resources import cores
 from rebalance_forensics.records import is_dated
 
 if TYPE_CHECKING:
+    from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.diagnosis.model import Incident
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
+    from rebalance_forensics.pipeline.run import Analysis, Progress
+    from rebalance_forensics.pipeline.stats import Failure
     from rebalance_forensics.report.model import Report
 
 
@@ -35,16 +39,6 @@ def incident_in(report: Report, path: str, incident_id: str) -> Incident:
         which = "no incident" if not found else "several incidents"
         raise InputError(f"{path} has {which} {incident_id!r}; its incidents: {known}.")
     return found[0]
-
-
-if TYPE_CHECKING:
-    from rebalance_forensics.catalog.matcher import Catalog
-    from rebalance_forensics.pipeline.options import AnalyzeOptions
-    from rebalance_forensics.pipeline.run import Analysis, Progress
-    from rebalance_forensics.pipeline.stats import Failure
-    from rebalance_forensics.report.model import Report
-
-_SEVERITIES = list(SeverityName)
 
 
 def options_of(
@@ -113,7 +107,7 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
 
 
 def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOptions:
-    """The options with an engine; where the user named none, one line says which it is, and why."""
+    # The options with an engine; where the user named none, one line says which it is, and why.
     from rebalance_forensics.pipeline.engine_choice import engine_for  # noqa: PLC0415
     from rebalance_forensics.pipeline.read_plan import refuse_missing  # noqa: PLC0415
 
@@ -130,7 +124,7 @@ def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOption
 
 
 def _broken_off(analysis: Analysis) -> Iterator[str]:
-    """What a defect of ours kept from being said, beside whole groups."""
+    # What a defect of ours kept from being said, beside whole groups.
     failed = {failure.what for failure in analysis.failures}
     return (f"{gap.what}; {ASK}." for gap in analysis.report.gaps if gap.is_defect and gap.what not in failed)
 
@@ -163,18 +157,15 @@ def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
 
 
 def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
-    """What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer."""
+    # What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer.
     from rebalance_forensics.pipeline.refusals import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
 
+    hosts = [log.host for log in report.inputs if log.host]
     yield from (
-        f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, _hosts(report), 'hosts')}"
+        f"--tz {name}={zone}: no file is of that name or host; {did_you_mean(name, hosts, 'hosts')}"
         for name, zone in options.zones.by_host
         if not any(name in (log.host, log.path, *log.path.split("/")) for log in report.inputs)
     )
-
-
-def _hosts(report: Report) -> Iterator[str]:
-    return (log.host for log in report.inputs if log.host)
 
 
 def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
@@ -184,13 +175,15 @@ def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
         return PARTIAL
     if fail_on is None:
         return OK
-    bad = {name.value for name in _SEVERITIES[_SEVERITIES.index(fail_on) :]}
+    from rebalance_forensics.report.urgency_order import severities_from  # noqa: PLC0415 - `--help` needs none of it
+
+    bad = severities_from(fail_on.value)
     return FOUND if any(incident.severity in bad for incident in report.lazy_incidents.outlines) else OK
 
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar by bytes, with rate and time left; nothing unless on a terminal."""
+    # A bar by bytes, with rate and time left; nothing unless on a terminal.
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -211,7 +204,7 @@ def _progress() -> Iterator[Progress]:
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[str]:
-    """Each defect once; it may well meet every group."""
+    # Each defect once; it may well meet every group.
     found: dict[str, list[Failure]] = {}
     for failure in failures:
         found.setdefault(failure.error, []).append(failure)

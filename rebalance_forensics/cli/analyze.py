@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,25 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rebalance_forensics.cli import parameters
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
 from rebalance_forensics.cli.clipboard import clipboard_file
-from rebalance_forensics.cli.follow import follow as follow_logs
-from rebalance_forensics.cli.options import (
-    ClusterOption,
-    ClusterPerDirectoryOption,
-    EngineName,
-    EngineOption,
-    FailOnOption,
-    GroupOption,
-    JavaHomeOption,
-    PathsArgument,
-    PatternsOption,
-    SinceOption,
-    TzOption,
-    UnpackRatioOption,
-    UntilOption,
-)
-from rebalance_forensics.cli.outcomes import PARTIAL, colored, leave, say, warn, width
+from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, warn, warn_all, width
 from rebalance_forensics.defects import sentence
 from rebalance_forensics.pipeline.refusals import InputError
 
@@ -131,7 +117,7 @@ ClipboardOption = Annotated[
 
 
 def analyze(
-    paths: PathsArgument = [],  # noqa: B006 - typer reads the default and makes a new list
+    paths: parameters.PathsArgument = [],  # noqa: B006 - typer reads the default and makes a new list
     *,
     clipboard: ClipboardOption = False,
     json: JsonOption = None,
@@ -141,20 +127,20 @@ def analyze(
     export: ExportOption = [],  # noqa: B006
     link: LinkOption = None,
     output_mode: OutputModeOption = None,
-    group: GroupOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    tz: TzOption = [],  # noqa: B006
-    cluster: ClusterOption = None,
-    cluster_per_directory: ClusterPerDirectoryOption = False,
-    patterns: PatternsOption = [],  # noqa: B006
+    group: parameters.GroupOption = None,
+    since: parameters.SinceOption = None,
+    until: parameters.UntilOption = None,
+    tz: parameters.TzOption = [],  # noqa: B006
+    cluster: parameters.ClusterOption = None,
+    cluster_per_directory: parameters.ClusterPerDirectoryOption = False,
+    patterns: parameters.PatternsOption = [],  # noqa: B006
     anonymize: AnonymizeOption = False,
-    fail_on: FailOnOption = None,
-    engine: EngineOption = EngineName.AUTO,
-    java_home: JavaHomeOption = None,
+    fail_on: parameters.FailOnOption = None,
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
     follow: FollowOption = False,
     keep_warm: KeepWarmOption = False,
-    unpack_ratio: UnpackRatioOption = 1000,
+    unpack_ratio: parameters.UnpackRatioOption = 1000,
     verbose: VerboseOption = 0,
     quiet: QuietOption = False,
     top: TopOption = None,
@@ -186,7 +172,7 @@ def analyze(
 
     rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
     if follow:
-        leave(follow_logs(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
+        leave(_follow(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
     analysis = written(run(paths, options, keep_events=keep_events))
     leave(_show(analysis.report, rendered, exit_code(analysis, fail_on), alone=not outputs.anything))
 
@@ -200,10 +186,7 @@ def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
 
 
 def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *, alone: bool) -> int:
-    """Print the report, if it is to be; where a defect of ours keeps it from being printed, the files written are left.
-
-    The exit code comes back, another one where it could not be printed.
-    """
+    # Where a defect of ours keeps the report from being printed, the files written are left, and the exit code says so.
     if rendered is None:
         return code
     try:
@@ -221,3 +204,63 @@ def _rendered(report: Report, *, verbosity: int, why: bool, top: int | None) -> 
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
     return render(report, width=width(), color=colored(), verbosity=verbosity, why=why, top=top)
+
+
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
+    from rebalance_forensics.pipeline.run import Analysis
+    from rebalance_forensics.report.model import Report
+
+EVERY_S = 1.0
+State = tuple[object, ...]
+
+
+def _follow(
+    paths: Sequence[str],
+    options: AnalyzeOptions,
+    write: Callable[[Analysis], Analysis],
+    rendered: Callable[[Report], str] | None,
+    *,
+    fail_on: parameters.SeverityName | None,
+    keep_events: bool,
+) -> int:
+    """Print each incident when it is new and when its verdict changes; `write` all outputs at each change."""
+    # Without a verbosity nothing is printed: one of the outputs goes to standard output.
+    from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no pyarrow
+    from rebalance_forensics.report.incident_facts import state_of  # noqa: PLC0415
+
+    states: dict[str, State] = {}
+    codes = [OK]
+
+    def show(analysis: Analysis) -> None:
+        shown = write(analysis)
+        changed = [incident for incident in analysis.report.incidents if states.get(incident.id) != state_of(incident)]
+        states.update({incident.id: state_of(incident) for incident in changed})
+        warn_all(error for log in analysis.report.inputs for error in log.errors)
+        codes.append(exit_code(shown, fail_on))
+        if changed and rendered is not None:
+            try:
+                text = rendered(_only(shown.report, {incident.id for incident in changed}))
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be shown
+                warn(f"{sentence('an incident could not be printed', error)}.")
+                codes[-1] = PARTIAL
+            else:
+                say(text)
+
+    live.refuse_standing(paths, options)
+    warn("following; Ctrl-C ends.")
+    live.follow(paths, options, show, every_s=EVERY_S, stdin=sys.stdin.buffer, keep_events=keep_events)
+    return codes[-1]
+
+
+def _only(report: Report, ids: set[str]) -> Report:
+    from msgspec.structs import replace  # noqa: PLC0415 - `--help` needs none
+
+    incidents = tuple(incident for incident in report.incidents if incident.id in ids)
+    groups = {(incident.cluster, group) for incident in incidents for group in incident.group_names}
+    return replace(
+        report,
+        incidents=incidents,
+        groups=tuple(group for group in report.groups if (group.cluster, group.group) in groups),
+        gaps=(),
+    )

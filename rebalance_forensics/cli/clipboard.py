@@ -46,7 +46,7 @@ def clipboard_file() -> str:
 
 
 def _programs() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The programs that may read it here, the likeliest first."""
+    # The programs that may read it here, the likeliest first.
     known: list[tuple[str, tuple[str, ...]]] = [
         ("pbpaste", ()),
         ("xclip", ("-selection", "clipboard", "-o")),

@@ -35,10 +35,8 @@ KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 
 def users_config() -> Path | None:
-    """Where a user's file is, by the XDG Base Directory Specification: a relative XDG_CONFIG_HOME does not count.
-
-    None where the process has no home, as under a user id that a container made up.
-    """
+    """Where a user's file is, by the XDG Base Directory Specification: a relative XDG_CONFIG_HOME does not count."""
+    # None where the process has no home, as under a user id that a container made up.
     base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     with suppress(RuntimeError):
         return (base if base.is_absolute() else Path.home() / ".config") / "rebalance-forensics" / "config.toml"
@@ -46,10 +44,8 @@ def users_config() -> Path | None:
 
 
 def defaults_from(path: Path | None) -> dict[str, Any]:
-    """Defaults by command and parameter; none where no file was named and the user has none.
-
-    Raises InputError where the file cannot be read or holds what is no setting.
-    """
+    """Defaults by command and parameter; none where no file was named and the user has none."""
+    # Raises InputError where the file cannot be read or holds what is no setting.
     if path is None:
         path = users_config()
         if path is None or not path.is_file():

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
-from rebalance_forensics.cli.options import EngineName, EngineOption, JavaHomeOption
 from rebalance_forensics.cli.outcomes import colored, leave, say, warn, width
+from rebalance_forensics.cli.parameters import EngineName, EngineOption, JavaHomeOption
 from rebalance_forensics.pipeline.refusals import InputError
 
 PAGE = Path("rebalance-report.html")
@@ -61,7 +61,7 @@ def sample_logs() -> Path:
 
 
 def _sample(logs: Path, name: str) -> Path:
-    """The directory of one sample; raise InputError with similar names, or all, where there is none of that name."""
+    # The directory of one sample; raise InputError with similar names, or all, where there is none of that name.
     from rebalance_forensics.pipeline.refusals import near_names  # noqa: PLC0415 - `--help` needs none of it
 
     names = _names(logs)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rebalance_forensics.cli.options import JavaHomeOption
 from rebalance_forensics.cli.outcomes import FOUND, OK, leave, say
+from rebalance_forensics.cli.parameters import JavaHomeOption
 
 
 def doctor(

@@ -60,7 +60,7 @@ def _options(command: Any, context: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def _examples(epilog: str) -> Iterator[str]:
-    """The lines below the mark that keeps them from being wrapped."""
+    # The lines below the mark that keeps them from being wrapped.
     _, _, lines = epilog.partition("Examples:\n")
     if lines:
         yield ".PP\nExamples:\n.PP\n.nf"
@@ -69,11 +69,11 @@ def _examples(epilog: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """One paragraph, without the marks that are meant for `--help`."""
+    # One paragraph, without the marks that are meant for `--help`.
     return _escaped(" ".join(text.replace("\b", "").split()))
 
 
 def _escaped(text: str) -> str:
-    """As roff wants it: backslashes and hyphens escaped, no line that begins like a request."""
+    # As roff wants it: backslashes and hyphens escaped, no line that begins like a request.
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped

@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.options import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.report.exports import Format, formats
+from rebalance_forensics.report.exports import Export, formats
 from rebalance_forensics.report.json_report import json_pieces
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import write_whole
@@ -32,7 +32,7 @@ class Outputs:
     html: Path | None = None
     events: Path | None = None
     tables: Path | None = None
-    exports: tuple[tuple[Format, Path], ...] = ()
+    exports: tuple[tuple[str, Export, Path], ...] = ()
     anonymize: bool = False
     link: str | None = None
     """Where the page will be opened in a browser."""
@@ -77,7 +77,7 @@ class Outputs:
 
     def files(self) -> Sequence[Path]:
         """Every file that will be written."""
-        return [path for path in (self.json, self.html, *(path for _, path in self.exports)) if path is not None]
+        return [path for path in (self.json, self.html, *(path for *_, path in self.exports)) if path is not None]
 
     @property
     def anything(self) -> bool:
@@ -105,11 +105,9 @@ def _named(analysis: Analysis, outputs: Outputs) -> Report:
 
 
 def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Report:
-    """Write each file whole or not at all, and none over a log.
-
-    An output that a defect of ours spoils is a gap of the report, told in those that are written after it; DefectError
-    where nothing else is left.
-    """
+    """Write each file whole or not at all, and none over a log."""
+    # An output that a defect of ours spoils is a gap of the report, told in those that are written after it;
+    # DefectError where nothing else is left.
     _spare_logs(analysis, outputs)
     left = not outputs.fills_stdout
     for name, write in _writers(analysis, outputs):
@@ -128,48 +126,34 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
 
 
 def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callable[[Report], None]]]:
-    """Each output and what writes it; those that show gaps come last."""
-    if outputs.events is not None:
-        yield "--events", partial(_write_events, analysis, outputs.events, outputs.mode)
-    if outputs.tables is not None:
-        yield "--tables", partial(_write_tables, outputs.tables, outputs.mode)
-    for form, path in outputs.exports:
-        yield f"--export {form.name}", partial(_render, path, outputs.mode, form.export)
+    # Those that show gaps come last.
+    mode = outputs.mode
+    if outputs.events is not None or outputs.tables is not None:
+        from rebalance_forensics.pipeline import parquet_files  # noqa: PLC0415 - few ask for it
+
+        if (events := outputs.events) is not None:
+            yield "--events", lambda _: parquet_files.write_events(analysis, events, mode)
+        if (tables := outputs.tables) is not None:
+            yield "--tables", lambda report: parquet_files.write_tables(report, tables, mode)
+    for name, export, path in outputs.exports:
+        yield f"--export {name}", partial(_put, path, mode, export)
     if outputs.html is not None:
         from rebalance_forensics.report.html import to_html  # noqa: PLC0415 - templates take their time to load
 
-        yield "--html", partial(_render, outputs.html, outputs.mode, to_html)
+        yield "--html", partial(_put, outputs.html, mode, to_html)
     if outputs.json is not None:
-        yield "--json", partial(_render, outputs.json, outputs.mode, json_pieces)
-
-
-def _write_events(analysis: Analysis, directory: Path, mode: int | None, _report: Report) -> None:
-    from rebalance_forensics.pipeline.parquet_files import write_events  # noqa: PLC0415 - few ask for it
-
-    write_events(analysis, directory, mode)
-
-
-def _write_tables(directory: Path, mode: int | None, report: Report) -> None:
-    from rebalance_forensics.pipeline.parquet_files import write_tables  # noqa: PLC0415 - few ask for it
-
-    write_tables(report, directory, mode)
-
-
-def _render(path: Path, mode: int | None, render: Callable[[Report], Iterable[str]], report: Report) -> None:
-    _put(path, render(report), mode)
+        yield "--json", partial(_put, outputs.json, mode, json_pieces)
 
 
 def _unwritten(name: str, error: Exception) -> Gap:
     return Gap(
         what=f"{name} could not be written: {describe(error)}",
-        started_at=None,
-        ended_at=None,
         consequence=f"the other outputs are whole; {ASK}",
     )
 
 
 def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
-    """Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced."""
+    # Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced.
     read = {Path(file.location).resolve() for file in analysis.plan.files if file.size}
     for target in outputs.files():
         if target != STDOUT and Path(os.path.realpath(target)) in read:
@@ -177,7 +161,6 @@ def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
 
 
 def _check(target: Path) -> None:
-    """Refuse, before anything is read, a place that cannot be written to."""
     if target == STDOUT:
         return
     if not target.parent.is_dir():
@@ -188,22 +171,23 @@ def _check(target: Path) -> None:
 
 
 def _check_permission(target: Path, place: Path) -> None:
-    """A directory that is not there yet is made in the nearest that is."""
+    # A directory that is not there yet is made in the nearest that is.
     nearest = next(directory for directory in (place, *place.absolute().parents) if directory.exists())
     if not os.access(nearest, os.W_OK):
         raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")
 
 
-def _put(path: Path, text: Iterable[str], mode: int | None) -> None:
+def _put(path: Path, mode: int | None, render: Callable[[Report], Iterable[str]], report: Report) -> None:
+    text = render(report)
     if path == STDOUT:
         say("".join(text))
     else:
         write_whole(path, text, mode)
 
 
-def _export(text: str) -> tuple[Format, Path]:
+def _export(text: str) -> tuple[str, Export, Path]:
     name, _, path = text.partition("=")
     known = formats()
     if name not in known or not path:
         raise InputError(f"--export {text}: write FORMAT=FILE with one of {', '.join(known)}.")
-    return known[name], Path(path)
+    return name, known[name], Path(path)

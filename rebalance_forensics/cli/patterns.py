@@ -11,8 +11,8 @@ import typer
 
 from rebalance_forensics.cli.analysis_run import catalog_with
 from rebalance_forensics.cli.examples import examples
-from rebalance_forensics.cli.options import PatternsOption
 from rebalance_forensics.cli.outcomes import FOUND, leave, say, warn
+from rebalance_forensics.cli.parameters import PatternsOption
 from rebalance_forensics.pipeline.refusals import InputError
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rebalance_forensics import __version__
-from rebalance_forensics.cli import analyze, compare, completion, demo, doctor, explain, man_page, patterns, queries
+from rebalance_forensics.cli import analyze, completion, demo, doctor, explain, man_page, patterns, queries
 from rebalance_forensics.cli.config_file import defaults_from
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
@@ -80,7 +80,7 @@ app.command(epilog=examples("whois"))(queries.whois)
 app.command(epilog=examples("events"))(queries.events)
 app.command(epilog=examples("coverage"))(queries.coverage)
 app.add_typer(patterns.app, name="patterns")
-app.command(epilog=examples("compare"))(compare.compare)
+app.command(epilog=examples("compare"))(queries.compare)
 
 
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -146,7 +146,7 @@ def _interrupted() -> int:
 
 
 def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
-    """Unforeseen ends: Ctrl-C by another name, no more memory, or a defect of ours that left no report."""
+    # Unforeseen ends: Ctrl-C by another name, no more memory, or a defect of ours that left no report.
     if type(error).__name__ == "Abort":
         return _interrupted()
     if isinstance(error, MemoryError):
@@ -159,7 +159,7 @@ def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def _wrong_usage(error: Exception) -> int:
-    """Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape."""
+    # Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape.
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED

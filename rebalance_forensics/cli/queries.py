@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
-from rebalance_forensics.cli.options import (
-    ClusterOption,
-    EngineName,
-    EngineOption,
-    JavaHomeOption,
-    PathsArgument,
-    PatternsOption,
-    SinceOption,
-    TzOption,
-    UntilOption,
-)
+from rebalance_forensics.cli import parameters
+from rebalance_forensics.cli.analysis_run import exit_code, incident_in, options_of, run, split_incident_id
 from rebalance_forensics.cli.outcomes import colored, leave, say, width
 from rebalance_forensics.pipeline.refusals import refuse_unknown_group, refuse_unknown_name
 
 
 def timeline(
-    paths: PathsArgument,
+    paths: parameters.PathsArgument,
     *,
     group: Annotated[
         str | None,
@@ -31,13 +23,13 @@ def timeline(
             "--group", "-g", metavar="G", help="The consumer group, where there are several.", show_default=False
         ),
     ] = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    tz: TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
-    cluster: ClusterOption = None,
-    patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.AUTO,
-    java_home: JavaHomeOption = None,
+    since: parameters.SinceOption = None,
+    until: parameters.UntilOption = None,
+    tz: parameters.TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    cluster: parameters.ClusterOption = None,
+    patterns: parameters.PatternsOption = [],  # noqa: B006
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="Unfold what repeats itself.", show_default=False)
     ] = 0,
@@ -62,18 +54,18 @@ def timeline(
 
 
 def whois(
-    paths: PathsArgument,
+    paths: parameters.PathsArgument,
     name: Annotated[
         str,
         typer.Argument(
             help="A member id, client id, instance id, thread, host, file, broker or topic.", metavar="NAME"
         ),
     ],
-    tz: TzOption = [],  # noqa: B006
-    cluster: ClusterOption = None,
-    patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.AUTO,
-    java_home: JavaHomeOption = None,
+    tz: parameters.TzOption = [],  # noqa: B006
+    cluster: parameters.ClusterOption = None,
+    patterns: parameters.PatternsOption = [],  # noqa: B006
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
 ) -> None:
     """Show every identity of a member over time.
 
@@ -92,12 +84,12 @@ def whois(
 
 
 def events(
-    paths: PathsArgument,
-    tz: TzOption = [],  # noqa: B006
-    cluster: ClusterOption = None,
-    patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.AUTO,
-    java_home: JavaHomeOption = None,
+    paths: parameters.PathsArgument,
+    tz: parameters.TzOption = [],  # noqa: B006
+    cluster: parameters.ClusterOption = None,
+    patterns: parameters.PatternsOption = [],  # noqa: B006
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
 ) -> None:
     """Print the typed events, one line of JSON each.
 
@@ -113,12 +105,12 @@ def events(
 
 
 def coverage(
-    paths: PathsArgument,
-    tz: TzOption = [],  # noqa: B006
-    cluster: ClusterOption = None,
-    patterns: PatternsOption = [],  # noqa: B006
-    engine: EngineOption = EngineName.AUTO,
-    java_home: JavaHomeOption = None,
+    paths: parameters.PathsArgument,
+    tz: parameters.TzOption = [],  # noqa: B006
+    cluster: parameters.ClusterOption = None,
+    patterns: parameters.PatternsOption = [],  # noqa: B006
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
 ) -> None:
     """Show what was understood of each file.
 
@@ -128,6 +120,48 @@ def coverage(
 
     options = options_of(engine=engine, tz=tz, cluster=cluster, patterns=patterns, java_home=java_home)
     analysis = run(paths, options)
-    report = analysis.report
-    say(render_coverage(report.inputs, width=width(), color=colored()))
+    say(render_coverage(analysis.report.inputs, width=width(), color=colored()))
     leave(exit_code(analysis))
+
+
+if TYPE_CHECKING:
+    from rebalance_forensics.diagnosis.model import Incident
+    from rebalance_forensics.report.model import Report
+
+SIDE = "Logs, or LOGS#INCIDENT-ID for one incident of them."
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help=SIDE, metavar="A")],
+    b: Annotated[str, typer.Argument(help=SIDE, metavar="B")],
+    tz: parameters.TzOption = [],  # noqa: B006 - typer reads the default and makes a new list
+    patterns: parameters.PatternsOption = [],  # noqa: B006
+    engine: parameters.EngineOption = parameters.EngineName.AUTO,
+    java_home: parameters.JavaHomeOption = None,
+) -> None:
+    """Show what differs between two inputs or two incidents."""
+    options = options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)
+    inputs = dict.fromkeys(split_incident_id(side)[0] for side in (a, b))
+    analyses = {path: run([path], options) for path in inputs}
+    reports = {path: analysis.report for path, analysis in analyses.items()}
+    from rebalance_forensics.report.terminal import render_compare  # noqa: PLC0415 - `--help` needs none of it
+
+    sides = (_side(a, reports), _side(b, reports))
+    say(render_compare(*sides, names=_titles(a, b), width=width(), color=colored()))
+    leave(max(map(exit_code, analyses.values())))
+
+
+def _titles(a: str, b: str) -> tuple[str, str]:
+    # The parts of two names that differ, for the heads of narrow columns.
+    left, right = Path(a).parts, Path(b).parts
+    if left == right:
+        return a, b
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+    # One may lie within the other; its own name is better than none.
+    return str(Path(*(left[alike:] or left[-1:]))), str(Path(*(right[alike:] or right[-1:])))
+
+
+def _side(text: str, reports: dict[str, Report]) -> Report | Incident:
+    path, incident_id = split_incident_id(text)
+    report = reports[path]
+    return report if incident_id is None else incident_in(report, path, incident_id)

@@ -376,8 +376,8 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
     JSON: ClassVar[str] = "what, started_at as from, ended_at as to, consequence, kind"
 
     what: str
-    started_at: Time | None
-    ended_at: Time | None
+    started_at: Time | None = None
+    ended_at: Time | None = None
     consequence: str
     kind: Annotated[
         GapKind,

@@ -6,20 +6,17 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rebalance_forensics.defects import DefectError, sentence
+from rebalance_forensics.job import job_run, publications, stream
 from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
-from rebalance_forensics.job.job_log import Voice
-from rebalance_forensics.job.job_run import check, run_job
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.publications import write_index
 from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code, prometheus
-from rebalance_forensics.job.sessions import engine_of
-from rebalance_forensics.job.steps.engines import JobEngine, OnSpark
-from rebalance_forensics.job.stream import follow
+from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of
 from rebalance_forensics.job.table_formats import SparkTables, publish
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
@@ -27,6 +24,28 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.process import stop_signals
 from rebalance_forensics.report.output_files import OutputError, write_whole
+from rebalance_forensics.report.plain_text import printable
+
+LOGGER = "rebalance_forensics.job"
+
+
+class Voice:
+    """Speaks as text or as JSON."""
+
+    def __init__(self, form: str = "text") -> None:
+        self.form = form
+
+    def say(self, level: str, sentence: str, **context: object) -> None:
+        """One message; as text only warnings and errors are worth a line."""
+        if self.form == "json":
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            entry = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
+            sys.stderr.write(json.dumps(entry, default=str) + "\n")
+        elif level != "INFO":
+            harmless = "\n".join(map(printable, sentence.split("\n")))
+            sys.stderr.write(f"rebalance-forensics: {harmless}\n")
+        sys.stderr.flush()
+
 
 # What was begun on a store is undone or finished; what is not by then, the next run does.
 TIDYING_S = 20.0
@@ -51,17 +70,16 @@ def main(arguments: Sequence[str]) -> int:
 def _main(arguments: Sequence[str], voice: Voice) -> int:
     asked = parse(arguments)
     voice.form = asked.log
-    check(asked.options)
+    job_run.check(asked.options)
     voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
     with (
         reporting_lost_jvm(),
-        engine_of(asked.engine, tasks=asked.options.tasks, java_home=asked.java_home) as engine,
+        engine_of(asked.engine, workers=asked.options.tasks, java_home=asked.java_home) as engine,
     ):
         return _run_on(engine, asked, voice)
 
 
 def _ending_of(error: Exception, voice: Voice) -> int:
-    """Say why there is no result; the exit code that goes with it."""
     match error:
         case TablesTaken():
             voice.say("ERROR", str(error))
@@ -83,14 +101,13 @@ def _ending_of(error: Exception, voice: Voice) -> int:
 
 
 def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
-    """One run, or those of a stream; the worst of their exit codes."""
     options, codes = asked.options, [OK]
     spark = engine if isinstance(engine, OnSpark) else None
     spark_tables = SparkTables.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
         with holding(options, voice.say) as tenure:
-            outcome = run_job(options, engine, ahead, tenure)
+            outcome = job_run.run_job(options, engine, ahead, tenure)
             shared = spark_tables or options.webhooks or options.reports_from
             with (
                 writing(options.store, "the tables stand, what comes after them does not"),
@@ -106,14 +123,13 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
         sys.stdout.flush()
 
     if options.stream and spark:
-        follow(options, spark, run)
+        stream.follow(options, spark, run)
     else:
         run(options)
     return max(codes)
 
 
 def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
-    """What comes after the tables: what to say, index, alerts, metrics."""
     options = asked.options
     for defect in (*outcome.errors, *outcome.notes):
         voice.say("WARN", defect)
@@ -121,7 +137,7 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
         voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
     store = options.store
     if options.reports_from:
-        _attempt(outcome, "the index of the reports could not be written", lambda: write_index(store))
+        _attempt(outcome, "the index of the reports could not be written", lambda: publications.write_index(store))
     if options.webhooks:
         hooks = [webhook_of(text) for text in options.webhooks]
         _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, voice))
@@ -135,7 +151,7 @@ def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
 
 
 def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:
-    """Do what comes after the tables; a defect of ours in it is reported beside them."""
+    # Do what comes after the tables; a defect of ours in it is reported beside them.
     try:
         step()
     except (InputError, OSError):

@@ -20,11 +20,12 @@ from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.job.lake.damage import undamaged
+from rebalance_forensics.job.lake.layout import undamaged
 from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.rows import hashed
+from rebalance_forensics.report import incident_facts
 from rebalance_forensics.report.exports import pagerduty, slack
 from rebalance_forensics.report.json_report import incident_document
 from rebalance_forensics.report.model import Report
@@ -52,11 +53,6 @@ class Webhook:
         """A name for marks, which does not give the webhook's secrets away."""
         return hashed(self.kind, self.url, self.key)
 
-    @property
-    def deduplicates(self) -> bool:
-        """True if the receiver drops a repeated message, as PagerDuty does by dedup_key."""
-        return self.kind == "pagerduty"
-
 
 def webhook_of(text: str) -> Webhook:
     """`slack=URL`, `generic=URL`, `pagerduty=ROUTING-KEY` or `pagerduty=ROUTING-KEY@URL`."""
@@ -69,19 +65,16 @@ def webhook_of(text: str) -> Webhook:
 
 
 def state_of(incident: Incident) -> str:
-    """What about an incident is worth a new message when it changes."""
-    verdict = incident.root_causes[0]
-    causes = [(verdict.cause, *(culprit.name for culprit in verdict.culprits))]
-    return hashed(incident.severity, incident.ongoing, causes)
+    """The state of an incident as one word: a new one is a new message."""
+    severity, ongoing, cause, culprits = incident_facts.state_of(incident)
+    return hashed(severity, ongoing, [(cause, *culprits)])
 
 
 def outbox_text(
     dated: Sequence[DatedIncident], severities: Sequence[str], page_of: Callable[[DatedIncident], str | None]
 ) -> tuple[str, list[str]]:
-    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled.
-
-    `page_of` gives the address of an incident's page.
-    """
+    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled."""
+    # `page_of` gives the address of an incident's page.
     messages: list[dict[str, Any]] = []
     spoiled: list[str] = []
     for each in (each for each in dated if each.incident.severity in severities):
@@ -125,31 +118,25 @@ def deliver(
         with undamaged(store.uri, waiting):
             messages = json.loads(store.read(waiting))
         failed = [p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)]
-        problems.extend(problem.what for problem in failed)
-        if not any(problem.waits for problem in failed):
+        problems.extend(what for what, _ in failed)
+        if not any(waits for _, waits in failed):
             store.delete_tree(f"{OUTBOX}/{run}")
     return list(dict.fromkeys(problems))
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """What went wrong with a message, and whether it waits for the next run."""
-
-    what: str
-    waits: bool
-
-
 def _send(
     store: Store, hook: Webhook, messages: Sequence[dict[str, Any]], pauses_s: Sequence[float], timeout_s: float
-) -> Iterator[_Problem]:
+) -> Iterator[tuple[str, bool]]:
+    # What went wrong with a message, and whether it waits for the next run.
     for message in messages:
         mark = f"{SENT}/{hook.name}-{message['id']}-{message['state']}"
         if store.kind(mark) == "file":
             continue
         asked = f"{mark}.asked"
-        if store.kind(asked) == "file" and not hook.deduplicates:
+        # PagerDuty drops a repeated message by its dedup_key.
+        if store.kind(asked) == "file" and hook.kind != "pagerduty":
             warning = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it told of it."
-            yield _Problem(warning, waits=False)
+            yield warning, False
             store.write(mark, b"")
             continue
         store.write(asked, b"")
@@ -161,14 +148,14 @@ def _send(
                 warning = (
                     f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
                 )
-                yield _Problem(warning, waits=True)
+                yield warning, True
                 return
         store.write(mark, b"")
         store.delete(asked)
 
 
 def _post(hook: Webhook, text: str, key: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
-    """Send one message; None when it got through, else what was wrong at last."""
+    # Send one message; None when it got through, else what was wrong at last.
     body = json.dumps({**json.loads(text), "routing_key": hook.key}) if hook.kind == "pagerduty" else text
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked
         hook.url, body.encode(), {"Content-Type": "application/json", "Idempotency-Key": key}, method="POST"
@@ -183,7 +170,7 @@ def _post(hook: Webhook, text: str, key: str, pauses_s: Sequence[float], timeout
 
 
 def _attempt(send: Callable[[], Any]) -> tuple[str | None, bool]:
-    """What was wrong with one attempt, and whether another would be no better."""
+    # What was wrong with one attempt, and whether another would be no better.
     try:
         with send():
             return None, False

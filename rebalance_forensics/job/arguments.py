@@ -19,10 +19,11 @@ from rebalance_forensics.pipeline.inputs.log_tables import columns_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions, mode_of, parse_instant, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.records import HOUR_MS, SECOND_MS
+from rebalance_forensics.report.urgency_order import SEVERITIES
 from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
 
+T = TypeVar("T")
 FORMATS = ("parquet", "delta", "iceberg")
-SEVERITIES = ("info", "warning", "critical")
 STREAMS = ("available-now", "continuous")
 
 
@@ -108,15 +109,26 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
-class FileSettings:
-    """Settings, and where those of a file stand in it."""
+class Settings:
+    """Settings by name, and where those of a file stand in it: what is wrong with one is said with its place."""
 
     values: Mapping[str, Any]
     places: Mapping[str, str] = field(default_factory=dict)
     """By name, `job.toml:3: `."""
 
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as TOML has it
+        """A value as it was given."""
+        return self.values.get(name, default)
 
-def from_file(path: Path) -> FileSettings:
+    def read(self, name: str, read: Callable[[Any], T], default: Any = None) -> T:  # noqa: ANN401
+        """A value, checked."""
+        try:
+            return read(self.get(name, default))
+        except InputError as refusal:
+            raise InputError(f"{self.places.get(name, '')}{refusal}") from refusal
+
+
+def from_file(path: Path) -> Settings:
     """The settings of a TOML file."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -131,11 +143,11 @@ def from_file(path: Path) -> FileSettings:
         problem = _problem(name, value)
         if problem:
             raise InputError(f"{places[name]}{problem}.")
-    return FileSettings(written, places)
+    return Settings(written, places)
 
 
 def _written(name: str, value: object) -> object:
-    """TOML has times of its own; here they are what a person would write on the command line."""
+    # TOML has times of its own; here they are what a person would write on the command line.
     return value.isoformat() if isinstance(value, date) and name in ("since", "until") else value
 
 
@@ -152,7 +164,6 @@ def _problem(name: str, value: object) -> str | None:
 
 
 def _kind(setting: Setting, value: object) -> tuple[bool, str]:
-    """True if a value is of the right kind, with the name of that kind."""
     if setting.flag:
         return isinstance(value, bool), "true or false"
     if setting.number:
@@ -166,9 +177,6 @@ def _kind(setting: Setting, value: object) -> tuple[bool, str]:
 def _line_of(text: str, name: str) -> int:
     key = re.compile(rf"\s*[\[\"']*{re.escape(name)}\b(?!-)")
     return next((number for number, line in enumerate(text.splitlines(), 1) if key.match(line)), 1)
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,10 +212,10 @@ def parse(arguments: Sequence[str]) -> Invocation:
     """All settings, checked."""
     given = vars(_parser().parse_args(arguments))
     config = given.pop("config")
-    settings = from_file(Path(config)) if config else FileSettings({})
+    settings = from_file(Path(config)) if config else Settings({})
     typed = {name.replace("_", "-"): value for name, value in given.items() if value not in (None, [], False)}
     places = {name: place for name, place in settings.places.items() if name not in typed}
-    return _invocation(_Settings(FileSettings({**settings.values, **typed}, places)))
+    return _invocation(Settings({**settings.values, **typed}, places))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -239,23 +247,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """Settings by name; what is wrong with one is said with its place in the file."""
-
-    given: FileSettings
-
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as TOML has it
-        return self.given.values.get(name, default)
-
-    def read(self, name: str, read: Callable[[Any], T], default: Any = None) -> T:  # noqa: ANN401
-        try:
-            return read(self.get(name, default))
-        except InputError as refusal:
-            raise InputError(f"{self.given.places.get(name, '')}{refusal}") from refusal
-
-
-def _invocation(settings: _Settings) -> Invocation:
+def _invocation(settings: Settings) -> Invocation:
     for name in ("input", "output"):
         if not settings.get(name):
             raise InputError(f"--{name} is missing; see rebalance-forensics job --help.")
@@ -300,7 +292,7 @@ def _invocation(settings: _Settings) -> Invocation:
     )
 
 
-def _refuse_contradictions(settings: _Settings) -> None:
+def _refuse_contradictions(settings: Settings) -> None:
     alone = settings.get("engine") == "local"
     spark_tables = settings.get("table-format", "parquet") != "parquet"
     if alone and spark_tables:
@@ -322,7 +314,7 @@ def _webhooks(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _moment(text: str | None) -> int | None:
-    """A point in time; a distance counts back from now, for a job has no last line to count from."""
+    # A point in time; a distance counts back from now, for a job has no last line to count from.
     if text is None:
         return None
     instant = parse_instant(text)

@@ -10,7 +10,7 @@ from typing import Any
 from rebalance_forensics.job.lake.journal import Journal
 from rebalance_forensics.job.lake.layout import directory_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, Identity, noted_cells
-from rebalance_forensics.job.lake.row_files import PartWriter, put_all
+from rebalance_forensics.job.lake.row_files import put_rows
 from rebalance_forensics.job.steps.log_spans import heard_cells
 from rebalance_forensics.job.steps.scan_step import ScanPlan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
@@ -20,9 +20,8 @@ from rebalance_forensics.pipeline.inputs.sights import Sight, read_as
 from rebalance_forensics.pipeline.read_plan import ReadPlan, printable
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.summaries import summaries
-from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import hashed, moment
-from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.schemas import INPUTS, Cells
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.sources.files.walk import InputFile
@@ -30,14 +29,6 @@ from rebalance_forensics.sources.profiles.profile import FileProfile
 
 _SUMMED = ("host", "component", "kafka_version", "layout", "envelope", "zone")
 COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What a run starts from: the ledger, and what could not even be listed."""
-
-    entries: Sequence[Entry]
-    listing: Listing
 
 
 @dataclass(slots=True)
@@ -68,20 +59,24 @@ class Ledger:
         left = {id(entry) for entry in self.removed}
         return [entry for entry in (*self.known, *self.added) if id(entry) not in left]
 
-    def write(self, writer: PartWriter, journal: Journal, work: str) -> None:
+    def write(self, journal: Journal) -> None:
         """Write the partitions that change."""
         touched = {(entry.day, entry.cluster) for entry in (*self.removed, *self.added)}
-        for entry in sorted(self.entries, key=lambda e: (e.path, e.file_id)):
-            if (entry.day, entry.cluster) in touched:
-                writer.add(INPUTS.name, entry.day, entry.cluster, entry.cells)
-        writer.finish()
+        kept = sorted(self.entries, key=lambda e: (e.path, e.file_id))
         journal.replace(directory_of(INPUTS.name, day, cluster) for day, cluster in touched)
-        put_all(journal, work, writer.finished)
+        put_rows(journal, ((INPUTS.name, e.day, e.cluster, e.cells) for e in kept if (e.day, e.cluster) in touched))
 
 
-def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, known: Known, found: Changes) -> Ledger:
+def entries_of(
+    plan: ScanPlan,
+    stats: Sequence[SplitStats],
+    looked: Looked,
+    known: Sequence[Entry],
+    listing: Listing,
+    found: Changes,
+) -> Ledger:
     """The ledger after a scan. A file that fails as before is no change."""
-    ledger = Ledger(known=list(known.entries), replaced=found.replaced, scanned=set(found.fresh))
+    ledger = Ledger(known=list(known), replaced=found.replaced, scanned=set(found.fresh))
     by_path: dict[str, list[SplitStats]] = defaultdict(list)
     for split in stats:
         by_path[split.path].append(split)
@@ -113,7 +108,7 @@ def entries_of(plan: ScanPlan, stats: Sequence[SplitStats], looked: Looked, know
     ledger.dropped = found.dropped
     for path in sorted(found.current.keys() - ledger.scanned):
         ledger.scan_errors.extend(_said_of(path, found.current[path].cells["errors"]))
-    _note_unread(ledger, looked, known, plan.reads)
+    _note_unread(ledger, looked, listing, plan.reads)
     return ledger
 
 
@@ -121,11 +116,11 @@ def _said_of(path: str, errors: Iterable[str]) -> Iterator[str]:
     return (error if path in error else f"{path}: {error}" for error in errors)
 
 
-def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) -> None:
-    """Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone."""
-    failed = dict([*known.listing.errors, *looked.errors])
-    days = {path: known.listing.age_of(path) // DAY_MS for path in failed}
-    noted = {e.path: e for e in ledger.known if _was_unread(e)}
+def _note_unread(ledger: Ledger, looked: Looked, listing: Listing, reads: ReadPlan) -> None:
+    # Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone.
+    failed = dict([*listing.errors, *looked.errors])
+    days = {path: listing.age_of(path) // DAY_MS for path in failed}
+    noted = {e.path: e for e in ledger.known if e.cells["head"] is None}
     removed = {id(entry) for entry in ledger.removed}
     for path, entry in noted.items():
         same = path in failed and (entry.day, entry.cells["errors"]) == (days[path], [failed[path]])
@@ -134,10 +129,6 @@ def _note_unread(ledger: Ledger, looked: Looked, known: Known, reads: ReadPlan) 
     for path, sentence in failed.items():
         if path not in noted or (noted[path].day, noted[path].cells["errors"]) != (days[path], [sentence]):
             ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), days[path]))
-
-
-def _was_unread(entry: Entry) -> bool:
-    return entry.cells["head"] is None
 
 
 def _day_of(file: InputFile, summary: InputSummary) -> int:

@@ -5,37 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from functools import partial
 from itertools import groupby
 from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
-from rebalance_forensics.job.lake import state
+from rebalance_forensics.job.lake import layout, state
 from rebalance_forensics.job.lake.intervals import Coverage, Interval, date_text, time_text
-from rebalance_forensics.job.lake.journal import FILES, decide, finish, recover
-from rebalance_forensics.job.lake.layout import (
-    EVERY_CLUSTER,
-    dates_of,
-    directory_of,
-    output_store,
-    partition_files,
-    partition_of,
-    work_of,
-)
-from rebalance_forensics.job.lake.row_files import PartWriter, put_all
+from rebalance_forensics.job.lake.journal import Journal, decide, finish, recover
+from rebalance_forensics.job.lake.row_files import put_rows
 from rebalance_forensics.job.lake.stock import put_stock, stock_of
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
-from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms, severities_from
+from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files, scan_tables
-from rebalance_forensics.job.steps.chosen_dates import chosen_days
+from rebalance_forensics.job.steps.chosen_dates import changed_spans, chosen_days
 from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.investigation import CaseOfDate, Investigation
-from rebalance_forensics.job.steps.log_spans import heard_on
+from rebalance_forensics.job.steps.log_spans import heard_on, newly_heard
 from rebalance_forensics.job.steps.partitioning import Days, Deal
 from rebalance_forensics.job.table_formats import note_replaced
 from rebalance_forensics.job.tenure import Tenure, holding
@@ -44,21 +33,14 @@ from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
+from rebalance_forensics.pipeline.results import CasesInMemory
 from rebalance_forensics.pipeline.schemas import object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
-from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_group_rows, incident_row
-from rebalance_forensics.pipeline.tables.schemas import (
-    EVENTS,
-    FINDINGS,
-    INCIDENT_GROUPS,
-    INCIDENTS,
-    MADE_OF_EVENTS,
-    PENDING,
-    RUNS,
-    Table,
-)
+from rebalance_forensics.pipeline.tables.rows import incident_rows
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells, Table
 from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.records import DAY_MS
+from rebalance_forensics.report.urgency_order import severities_from
 
 _AS_THEY_WERE = "the tables are as they were"
 _HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
@@ -72,7 +54,7 @@ def check(options: JobOptions) -> Store:
         _refuse_backwards(options.since, options.until)
     if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
         raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
-    store = output_store(options.store)
+    store = layout.output_store(options.store)
     state.refuse_other_version(store, options.output)
     if not options.columns:
         refuse_missing_inputs(options.inputs)
@@ -96,9 +78,10 @@ def _run_alone(
         recover(store, options.scope, tenure.confirm)
     before = state.coverage_of(store, options.scope)
     run_id = uuid4().hex[:12]
+    journal = Journal(store=store, work=layout.work_of(options.scope, run_id), run=run_id)
     run = Run(
-        options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id,
-        work=work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, stock=stock_of(store, options.scope),
+        options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id, work=journal.work,
+        started_ms=now_ms(), tenure=tenure, journal=journal, stock=stock_of(store, options.scope),
     )  # fmt: skip
     with writing(store, _AS_THEY_WERE):
         try:
@@ -113,10 +96,11 @@ def _run_alone(
 
 def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
+    ledger = scanned.ledger
     days = chosen_days(
-        before, run.interval, scanned.changed,
-        {*dates_of(run.store, EVENTS), *dates_of(run.store, PENDING)},
-        heard=scanned.heard, again=scanned.losses.days,
+        before, run.interval, changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped),
+        {*layout.dates_of(run.store, EVENTS), *layout.dates_of(run.store, PENDING)},
+        heard=newly_heard(ledger.removed, ledger.added), again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
     outcome = _investigate(run, days, scanned)
@@ -124,14 +108,14 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     _write_findings(run, outcome)
     _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
-    scanned.ledger.write(PartWriter(run.store, run.work, run.id), run.journal, run.work)
+    scanned.ledger.write(run.journal)
     _write_run(run, outcome, days.coverage)
     if run.options.table_format != "parquet":
-        note_replaced(run.store, run.journal, run.work, run.id)
-    put_stock(run.store, run.journal, run.work, run.id, run.options.scope, before=run.stock, listed_ms=run.started_ms)
+        note_replaced(run.journal)
+    put_stock(run.journal, run.options.scope, before=run.stock, listed_ms=run.started_ms)
     run.tenure.renew()
     state.mark_version(run.store)
-    decided = decide(run.store, run.work, run.journal, run.tenure.confirm)
+    decided = decide(run.journal, run.tenure.confirm)
     with writing(run.store, _HALF_DONE):
         finish(run.store, run.work, decided, run.tenure.confirm)
     return outcome
@@ -160,7 +144,6 @@ def _refuse_backwards(since: int, until: int) -> None:
 
 
 def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
-    """Write the chosen dates' rows to waiting files and note what they replace."""
     store, scope = run.store, run.options.scope
     for table in (EVENTS, PENDING):
         run.journal.replace(_directories(store, table, days.written, scope))
@@ -169,7 +152,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     known = [
         path
         for table in (EVENTS, PENDING)
-        for files in partition_files(store, table, days.read, scope).values()
+        for files in layout.partition_files(store, table, days.read, scope).values()
         for path in files
     ]
     outcome = Outcome(summary={}, interval=run.interval)
@@ -177,8 +160,10 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     if not sources or not days.written:
         return outcome
     shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
+    number = min(run.engine.workers * 4, len(sources))
+    portions = tuple(tuple(sources[hand::number]) for hand in range(number))
     deal = Deal(
-        store=store, portions=_portions(sources, run.engine.workers * 4), days=days, shards=shards,
+        store=store, portions=portions, days=days, shards=shards,
         forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(
@@ -186,7 +171,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
         first_shard=shards[0],
     )  # fmt: skip
     answers = run.engine.investigate(deal, what)
-    put_all(run.journal, run.work, [text for what_, text in answers if what_ == "file"])
+    run.journal.put(*(text for what_, text in answers if what_ == "file"))
     outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
     outcome.dated = _dated_incidents(
         (object_of(CaseOfDate, text) for what_, text in answers if what_ == "case"), outcome
@@ -196,29 +181,23 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
 
 
 def _directories(store: Store, table: Table, days: Sequence[int], scope: str) -> Iterator[str]:
-    """The partitions of some dates that are there."""
-    return (directory_of(table.name, *partition) for partition in partition_files(store, table, days, scope))
-
-
-def _portions(files: Sequence[str], tasks: int) -> tuple[tuple[str, ...], ...]:
-    portions = min(tasks, len(files))
-    return tuple(tuple(files[hand::portions]) for hand in range(portions))
+    return (
+        layout.directory_of(table.name, *partition) for partition in layout.partition_files(store, table, days, scope)
+    )
 
 
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
-    """The lines of files that were read in several splits."""
     often = Counter(split.path for split in stats)
     return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
 def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[DatedIncident]:
-    """All incidents by date: those of a cluster, then those that each group has for itself."""
     ordered = sorted(cases, key=lambda case: (case.day, case.history.cluster, case.history.group))
     by_date = groupby(ordered, key=lambda case: case.day)
     found: list[DatedIncident] = []
     for day, of_date in by_date:
         together = list(of_date)
-        shared, relations, gaps = relate_incidents(together, partial(_incident_of, together))
+        shared, relations, gaps = relate_incidents(together, CasesInMemory(together).incident)
         outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
         alone = [in_cluster(case, shared, relations) for case in together]
         histories = {(case.history.cluster, case.history.group): case.history for case in alone}
@@ -238,70 +217,52 @@ def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[Date
     return found
 
 
-def _incident_of(cases: Sequence[CaseOfDate], case: int, number: int) -> Incident:
-    return cases[case].incidents[number]
-
-
 def _write_findings(run: Run, outcome: Outcome) -> None:
-    """The incidents and findings: few enough for the driver."""
-    writer = PartWriter(run.store, run.work, run.id)
+    # The incidents and findings: few enough for the driver.
+    rows: list[tuple[str, int, str, Cells]] = []
     for dated in outcome.dated:
         incident = dated.incident
         try:
-            rows = [
-                (INCIDENTS, incident_row(incident)),
-                *((INCIDENT_GROUPS, row) for row in incident_group_rows(incident)),
-                *((FINDINGS, row) for row in finding_rows(incident)),
-            ]
+            rows += [(table.name, dated.day, incident.cluster, row) for table, row in incident_rows(incident)]
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
             problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
             outcome.defects.append(defects.sentence(problem, error))
-            continue
-        for table, row in rows:
-            writer.add(table.name, dated.day, incident.cluster, row)
-    writer.finish()
-    put_all(run.journal, run.work, writer.finished)
+    put_rows(run.journal, rows)
 
 
 def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
-    """Reports and messages become visible together with the tables."""
+    # Reports and messages become visible together with the tables.
     options, store = run.options, run.store
     if options.reports_from:
         dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
         pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
         run.journal.replace(page for page in pages if _in_scope(page, options.scope))
         severities = severities_from(options.reports_from)
-        outcome.defects += add_reports(store, run.journal, run.work, outcome.dated, severities)
+        outcome.defects += add_reports(run.journal, outcome.dated, severities)
     if options.webhooks and outcome.incidents:
-        path = f"{run.work}/{FILES}/{OUTBOX}/{run.id}/messages.json"
         with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
-        page_of = addresses_of_pages(options.link or "", run.work, with_pages)
+        page_of = addresses_of_pages(options.link or "", with_pages)
         text, untold = outbox_text(outcome.dated, severities_from(options.alert_from), page_of)
         outcome.defects += untold
-        store.write(path, text.encode())
-        run.journal.put(f"{OUTBOX}/{run.id}", path)
+        run.journal.write(f"{OUTBOX}/{run.id}/messages.json", text.encode())
 
 
 def _in_scope(directory: str, scope: str) -> bool:
-    known = partition_of(f"{directory}/")
-    return known is not None and scope in (EVERY_CLUSTER, known[2])
+    known = layout.partition_of(f"{directory}/")
+    return known is not None and scope in (layout.EVERY_CLUSTER, known[2])
 
 
 def _write_run(run: Run, outcome: Outcome, coverage: Coverage) -> None:
-    """The summary row, beside those of the date's other runs, and what all of them cover."""
+    # The summary row, beside those of the date's other runs, and what all of them cover.
     day = run.started_ms // DAY_MS
     scope = run.options.scope
-    writer = PartWriter(run.store, run.work, run.id)
-    for row in [*state.rows_of_day(run.store, RUNS, day, scope), outcome.summary]:
-        writer.add(RUNS.name, day, scope, row)
-    writer.finish()
-    run.journal.replace([directory_of(RUNS.name, day, scope)])
-    state.put_coverage(run.store, run.journal, run.work, run.id, scope, coverage)
-    put_all(run.journal, run.work, writer.finished)
+    rows = [*state.rows_of_day(run.store, RUNS, day, scope), outcome.summary]
+    run.journal.replace([layout.directory_of(RUNS.name, day, scope)])
+    state.put_coverage(run.journal, scope, coverage)
+    put_rows(run.journal, ((RUNS.name, day, scope, row) for row in rows))
 
 
 def _summary(run: Run, outcome: Outcome, scanned: Scanned, days: Days) -> dict[str, int | str | None]:
-    """One row: what the run read and wrote, and how it ended."""
     return {
         "id": run.id,
         "started_at": run.started_ms * 1000,

@@ -12,20 +12,19 @@ import pyarrow as pa
 
 from rebalance_forensics.job.steps.scan_step import ScanPlan, keep_events, unnamed
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
-from rebalance_forensics.pipeline.inputs.log_streams import PART, Part
+from rebalance_forensics.pipeline.inputs.growing_logs import PART, Part
 from rebalance_forensics.pipeline.inputs.sights import read_as
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import MESSAGES, Kind, TaskMessages, messages_in, spark_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAhead:
     """One batch of a stream; its rows are read once and held, for they are few."""
 
-    session: SparkSession
     batch: DataFrame
 
     @contextmanager

@@ -10,7 +10,8 @@ from jinja2 import Environment
 
 from rebalance_forensics import defects
 from rebalance_forensics.job.alerts import report_of
-from rebalance_forensics.job.lake.journal import Journal, staged, target_of
+from rebalance_forensics.job.lake.journal import Journal
+from rebalance_forensics.job.lake.layout import directory_of
 from rebalance_forensics.job.lake.state import rows_in
 from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
@@ -36,37 +37,32 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 """
 
 
-def add_reports(
-    store: Store, journal: Journal, work: str, dated: Iterable[DatedIncident], severities: Sequence[str]
-) -> list[str]:
+def add_reports(journal: Journal, dated: Iterable[DatedIncident], severities: Sequence[str]) -> list[str]:
     """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
     for each in (each for each in dated if each.incident.severity in severities):
-        path = _staged(work, each)
         try:
             page = to_html(report_of(each))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
             spoiled.append(defects.sentence(f"the page of incident {each.incident.id} could not be written", error))
             continue
-        store.write(path, page.encode("utf-8", "backslashreplace"))
-        journal.put(target_of(work, path).rpartition("/")[0], path)
+        journal.write(_path(each), page.encode("utf-8", "backslashreplace"))
     return spoiled
 
 
-def addresses_of_pages(base: str, work: str, severities: Sequence[str]) -> Callable[[DatedIncident], str | None]:
+def addresses_of_pages(base: str, severities: Sequence[str]) -> Callable[[DatedIncident], str | None]:
     """Where the page of an incident is opened, if it has one: below the address under which the reports are served."""
 
     def address(dated: DatedIncident) -> str | None:
         if dated.incident.severity not in severities:
             return None
-        path = target_of(work, _staged(work, dated)).removeprefix(f"{REPORTS}/")
-        return f"{base.rstrip('/')}/{quote(path, safe='/=')}"
+        return f"{base.rstrip('/')}/{quote(_path(dated).removeprefix(f'{REPORTS}/'), safe='/=')}"
 
     return address
 
 
-def _staged(work: str, dated: DatedIncident) -> str:
-    return staged(work, REPORTS, dated.day, dated.incident.cluster, f"{dated.incident.id}.html")
+def _path(dated: DatedIncident) -> str:
+    return f"{directory_of(REPORTS, dated.day, dated.incident.cluster)}/{dated.incident.id}.html"
 
 
 def write_index(store: Store) -> None:
@@ -75,14 +71,11 @@ def write_index(store: Store) -> None:
     tables = sorted({directory.replace(REPORTS, INCIDENTS.name, 1) for directory in pages.values()})
     files = [file.path for table in tables for file in store.files(table) if file.path.endswith(".parquet")]
     rows = {row["id"]: row for row in rows_in(store, files)}
-    listed = [_listed(path, rows[_id(path)]) for path in pages if _id(path) in rows]
+    ids = {path: path.rpartition("/")[2].removesuffix(".html") for path in pages}
+    listed = [_listed(path, rows[incident_id]) for path, incident_id in ids.items() if incident_id in rows]
     listed.sort(key=lambda row: (row["started"], row["href"]), reverse=True)
     page = Environment(autoescape=True).from_string(_INDEX).render(rows=listed)
     store.write(f"{REPORTS}/index.html", page.encode("utf-8", "backslashreplace"))
-
-
-def _id(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".html")
 
 
 def _listed(path: str, row: dict[str, Any]) -> dict[str, str]:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.lake.intervals import Interval
 from rebalance_forensics.job.lake.journal import Journal
-from rebalance_forensics.job.lake.stock import Stock
-from rebalance_forensics.job.losses import Losses
+from rebalance_forensics.job.lake.stock import Losses, Stock
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.steps.chosen_dates import Reach, changed_spans
 from rebalance_forensics.job.steps.engines import JobEngine
-from rebalance_forensics.job.steps.log_spans import newly_heard
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.report.urgency_order import severities_from
 from rebalance_forensics.timeline.model import GroupHistory
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
-SEVERITIES = ("info", "warning", "critical")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,8 +36,8 @@ class Run:
     work: str
     started_ms: int
     tenure: Tenure
+    journal: Journal
     stock: Stock = field(default_factory=Stock)
-    journal: Journal = field(default_factory=Journal)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,17 +59,6 @@ class Scanned:
     bytes: int
     errors: list[str]
     losses: Losses = field(default_factory=Losses)
-
-    @property
-    def changed(self) -> Reach:
-        """When events came or went."""
-        ledger = self.ledger
-        return changed_spans(self.spans, ledger.replaced, ledger.grown, ledger.dropped)
-
-    @property
-    def heard(self) -> Reach:
-        """When a log is heard that was not before, or no longer is."""
-        return newly_heard(self.ledger.removed, self.ledger.added)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,55 +99,41 @@ def exit_code(outcome: Outcome, fail_on: str | None) -> int:
     return FOUND if any(incident.severity in bad for incident in outcome.incidents) else OK
 
 
-def severities_from(lowest: str) -> tuple[str, ...]:
-    """A severity and all that are worse."""
-    return SEVERITIES[SEVERITIES.index(lowest) :]
-
-
 def now_ms() -> int:
     """The time, as events have it."""
     return int(time.time() * 1000)
 
 
-_GAUGES = {
-    "listed": ("files_listed", "Files there were."),
-    "scanned": ("files_scanned", "Files that were new or had changed."),
-    "unreadable": ("files_unreadable", "Files that could not be read."),
-    "bytes": ("bytes_read", "Bytes read, unpacked."),
-    "events": ("events_found", "Events in them."),
-    "days": ("dates_written", "Dates whose tables were written anew."),
-    "exit_code": ("exit_code", "Exit code of the run."),
-}
-
-
 def prometheus(outcome: Outcome) -> str:
     """The metrics of one run."""
-    lines: list[str] = []
-    for name, (metric, meaning) in _GAUGES.items():
-        lines += _head(metric, meaning)
-        lines.append(f"rebalance_forensics_{metric} {outcome.summary[name]}")
-    duration = _number(outcome.summary["finished_at"]) - _number(outcome.summary["started_at"])
-    for metric, meaning, value in (
-        ("duration_seconds", "How long the run took.", duration / 1e6),
-        ("last_run_timestamp_seconds", "When it was done.", _number(outcome.summary["finished_at"]) / 1e6),
-        ("covered_until_timestamp_seconds", "Up to when the logs count.", outcome.interval.until / 1000),
-    ):
-        lines += [*_head(metric, meaning), f"rebalance_forensics_{metric} {value:.3f}"]
-    lines += _head("incidents", "Incidents of the dates that were written.")
+    run = outcome.summary
+    started_s, finished_s = (float(run[name] or 0) / 1e6 for name in ("started_at", "finished_at"))
+    gauges: tuple[tuple[str, str, object], ...] = (
+        ("files_listed", "Files there were.", run["listed"]),
+        ("files_scanned", "Files that were new or had changed.", run["scanned"]),
+        ("files_unreadable", "Files that could not be read.", run["unreadable"]),
+        ("bytes_read", "Bytes read, unpacked.", run["bytes"]),
+        ("events_found", "Events in them.", run["events"]),
+        ("dates_written", "Dates whose tables were written anew.", run["days"]),
+        ("exit_code", "Exit code of the run.", run["exit_code"]),
+        ("duration_seconds", "How long the run took.", f"{finished_s - started_s:.3f}"),
+        ("last_run_timestamp_seconds", "When it was done.", f"{finished_s:.3f}"),
+        ("covered_until_timestamp_seconds", "Up to when the logs count.", f"{outcome.interval.until / 1000:.3f}"),
+    )
     counted = Counter((i.cluster, i.severity, i.root_causes[0].cause) for i in outcome.incidents)
-    for (cluster, severity, cause), number in sorted(counted.items()):
-        labels = f'cluster="{_escaped(cluster)}",severity="{severity}",cause="{cause}"'
-        lines.append(f"rebalance_forensics_incidents{{{labels}}} {number}")
+    incidents = [
+        (f'{{cluster="{_escaped(cluster)}",severity="{severity}",cause="{cause}"}}', number)
+        for (cluster, severity, cause), number in sorted(counted.items())
+    ]
+    lines: list[str] = []
+    metrics: list[tuple[str, str, Sequence[tuple[str, object]]]]
+    metrics = [(name, meaning, [("", value)]) for name, meaning, value in gauges]
+    metrics.append(("incidents", "Incidents of the dates that were written.", incidents))
+    for name, meaning, values in metrics:
+        metric = f"rebalance_forensics_{name}"
+        lines += [f"# HELP {metric} {meaning}", f"# TYPE {metric} gauge"]
+        lines += [f"{metric}{labels} {value}" for labels, value in values]
     return "\n".join(lines) + "\n"
-
-
-def _head(metric: str, meaning: str) -> list[str]:
-    return [f"# HELP rebalance_forensics_{metric} {meaning}", f"# TYPE rebalance_forensics_{metric} gauge"]
-
-
-def _number(value: object) -> int:
-    assert isinstance(value, int)
-    return value
 
 
 def _escaped(label: str) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.job.entries import COUNTED, Known, Ledger, entries_of
+from rebalance_forensics.job.entries import COUNTED, Ledger, entries_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
-from rebalance_forensics.job.lake.stock import Stock
-from rebalance_forensics.job.losses import losses_of, lost_events
+from rebalance_forensics.job.lake.stock import Stock, losses_of, lost_events
 from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.steps.log_spans import heard_cells
-from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, TableScan, hour_id, plan_scan
+from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, TableScan, hour_id, plan_scan, widen
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable
@@ -25,9 +24,8 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import SplitStats
-from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import moment
-from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS
+from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS, Cells
 from rebalance_forensics.records import DAY_MS
 
 
@@ -40,17 +38,17 @@ class Harvest:
     files: list[str] = field(default_factory=list)
     events: int = 0
 
-    @classmethod
-    def of(cls, messages: TaskMessages) -> Harvest:
-        """All of it."""
-        harvest = cls()
-        harvest.stats = [object_of(SplitStats, text) for what, text in messages if what == "counts"]
+    def add(self, messages: TaskMessages) -> list[SplitStats]:
+        """Take in what some tasks reported; the counts among it."""
+        stats = [object_of(SplitStats, text) for what, text in messages if what == "counts"]
+        self.stats += stats
         for share in (json.loads(text) for what, text in messages if what == "scan"):
-            harvest.files.append(share["file"])
-            harvest.events += share["events"]
+            self.files.append(share["file"])
+            self.events += share["events"]
             for path, days in share["spans"].items():
-                _widen(harvest.spans.setdefault(path, {}), days)
-        return harvest
+                for day, span in days.items():
+                    widen(self.spans, path, day, *span)
+        return stats
 
 
 def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
@@ -67,11 +65,12 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
-    harvest = Harvest.of(_read(run, plan, ahead, fully_read(parts, plan)))
+    harvest = Harvest()
+    harvest.add(_read(run, plan, ahead, fully_read(parts, plan)))
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
-    ledger = entries_of(plan, stats, looked, Known(entries=entries, listing=listing), found)
+    ledger = entries_of(plan, stats, looked, entries, listing, found)
     errors = [*(sentence for _, sentence in (*listing.errors, *looked.errors)), *ledger.scan_errors]
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
@@ -83,7 +82,6 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
 
 
 def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[str, Sight], Looked]:
-    """All logs by path, those in files that changed opened; and what could not be."""
     known = known_sights(listing.files, entries, run.options.reading.limits, run.stock.listed_ms)
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
@@ -100,16 +98,10 @@ def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[st
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
-    """Former states of files are forgotten; of those that are read on, what comes behind the settled part."""
+    # Former states of files are forgotten; of those that are read on, what comes behind the settled part.
     replaced = {entry.file_id: 0 for entry in (*found.replaced.values(), *found.dropped)}
     anew = {found.fresh[path].file_id: place for path, place in plan.forgotten_from.items()}
     return replaced | anew
-
-
-def _widen(known: dict[str, tuple[int, int]], spans: dict[str, tuple[int, int]]) -> None:
-    for day, (first, last) in spans.items():
-        a, b = known.get(day, (first, last))
-        known[day] = (min(a, first), max(b, last))
 
 
 def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
@@ -131,19 +123,21 @@ UNDATED = -1
 def scan_tables(run: Run) -> Scanned:
     """Ask each table for its hours, read those that are new or have changed."""
     entries = read_ledger(run.store, run.options.scope)
+    harvest = Harvest()
     scanned = Scanned(
-        stats=[], spans={}, files=[], events=0, ledger=Ledger(known=list(entries)), replaced={}, file_ids={},
-        listed=0, bytes=0, errors=[],
+        stats=[], spans=harvest.spans, files=harvest.files, events=0, ledger=Ledger(known=list(entries)), replaced={},
+        file_ids={}, listed=0, bytes=0, errors=[],
     )  # fmt: skip
     for name in dict.fromkeys(run.options.inputs):
-        _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned)
+        _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned, harvest)
+    scanned.events, scanned.bytes = harvest.events, sum(stats.bytes for stats in harvest.stats)
     scanned.losses.days = {day for day, _ in run.stock.missing_of(*MADE_OF_EVENTS) - lost_events(run.stock)}
     scanned.ledger.removed.extend(scanned.ledger.replaced.values())
     refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)
     return scanned
 
 
-def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned) -> None:
+def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned, harvest: Harvest) -> None:
     options = run.options
     since, until = run.interval.since - options.lookback_ms, run.interval.until + options.lookahead_ms
     hours = run.engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
@@ -151,15 +145,18 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned)
     there = [hour for hour in hours if hour.at != UNDATED]
     new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.stock)]
     scanned.listed += len(there)
-    scanned.errors += [_undated(table, hour) for hour in hours if hour.at == UNDATED]
+    column = dict(table.columns)["time"]
+    scanned.errors += [
+        f"--input {table.name}: {hour.rows} row(s) have no time in column {column}; they were left out"
+        for hour in hours
+        if hour.at == UNDATED
+    ]
     if not new:
         return
     reading = reading_of(options.reading)
     scan = TableScan(table=table, hours=tuple(h.at for h in new), reading=reading, store=run.store, work=run.work)
-    harvest = Harvest.of(run.engine.scan_table(scan))
-    _take(harvest, scanned)
     by_hour: dict[str, list[SplitStats]] = defaultdict(list)
-    for stats in harvest.stats:
+    for stats in harvest.add(run.engine.scan_table(scan)):
         by_hour[stats.path].append(stats)
     for hour in new:
         path = table.hour(hour.at)
@@ -177,29 +174,7 @@ def _is_known(entry: Entry | None, hour: Hour, stock: Stock) -> bool:
     return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
 
 
-def _undated(table: LogTable, hour: Hour) -> str:
-    column = dict(table.columns)["time"]
-    return f"--input {table.name}: {hour.rows} row(s) have no time in column {column}; they were left out"
-
-
-def _take(harvest: Harvest, scanned: Scanned) -> None:
-    scanned.files += harvest.files
-    scanned.events += harvest.events
-    scanned.bytes += sum(stats.bytes for stats in harvest.stats)
-    for path, days in harvest.spans.items():
-        scanned.spans[path] = _wider(scanned.spans.get(path, {}), days)
-
-
-def _wider(known: Mapping[str, tuple[int, int]], added: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    spans = dict(known)
-    for day, (first, last) in added.items():
-        a, b = spans.get(day, (first, last))
-        spans[day] = min(a, first), max(b, last)
-    return spans
-
-
 def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], cluster: str) -> Entry:
-    """The row of the ledger of one hour."""
     parts = list(stats)
     cells: Cells = dict.fromkeys(field.name for field in INPUTS.schema)
     cells |= {name: sum(getattr(part, name) for part in parts) for name in COUNTED}

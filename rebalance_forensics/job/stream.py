@@ -20,7 +20,7 @@ from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.engines import OnSpark
 from rebalance_forensics.job.tenure import TablesTaken
-from rebalance_forensics.pipeline.datasource import log_stream, triggered, wait_for
+from rebalance_forensics.pipeline.datasource import log_stream, wait_for
 from rebalance_forensics.pipeline.inputs.stores import Store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
 
@@ -42,17 +42,21 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
     def on_batch(batch: DataFrame, _number: int) -> None:
         try:
             with busy:
-                run(whole, ReadAhead(session=batch.sparkSession, batch=batch))
+                run(whole, ReadAhead(batch=batch))
         except BaseException as error:
             failed.append(error)
             raise
         events[0] += 1
 
     place = options.checkpoint or f"{store.hadoop_name}/{CHECKPOINT}/{quote(options.scope, safe='')}"
-    every_ms = options.every_ms if options.stream == "continuous" else None
     stream = log_stream(engine.session, options.inputs, options.reading, _known(store, options.scope))
     try:
-        wait_for(triggered(stream, on_batch, place, every_ms).start(), busy)
+        writer = stream.writeStream.foreachBatch(on_batch).option("checkpointLocation", place)
+        if options.stream == "continuous":
+            writer = writer.trigger(processingTime=f"{options.every_ms} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        wait_for(writer.start(), busy)
     except Exception as error:
         if failed and isinstance(failed[0], InputError | TablesTaken):
             raise failed[0] from error
@@ -64,7 +68,7 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
 
 
 def _known(store: Store, scope: str) -> str:
-    """How far the tables know each file; a checkpoint counts more, where there is one."""
+    # How far the tables know each file; a checkpoint counts more, where there is one.
     entries = read_ledger(store, scope)
     sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
     return json.dumps({path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()})

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rebalance_forensics.job.lake.damage import undamaged
 from rebalance_forensics.job.lake.intervals import date_text
-from rebalance_forensics.job.lake.journal import FILES, Journal
-from rebalance_forensics.job.lake.layout import Partition, partition_of
+from rebalance_forensics.job.lake.journal import Journal
+from rebalance_forensics.job.lake.layout import Partition, partition_of, undamaged
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.pipeline.inputs.stores import Store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
@@ -78,17 +77,10 @@ class SparkTables:
         return f"delta.`{self.store.hadoop_name}/delta/{table.name}`"
 
 
-def note_replaced(store: Store, journal: Journal, work: str, run: str) -> None:
+def note_replaced(journal: Journal) -> None:
     """Enter which partitions of which tables the run replaces."""
     places = sorted(d for d in journal.replaced if d.partition("/")[0] in PUBLIC)
-    path = f"{work}/{FILES}/{OUTBOX}/{run}/partitions.json"
-    store.write(path, json.dumps(places).encode())
-    journal.put(f"{OUTBOX}/{run}", path)
-
-
-def _places_in(store: Store, path: str) -> list[str]:
-    with undamaged(store.uri, path):
-        return [str(place) for place in json.loads(store.read(path))]
+    journal.write(f"{OUTBOX}/{journal.run}/partitions.json", json.dumps(places).encode())
 
 
 def publish(tables: SparkTables) -> None:
@@ -96,8 +88,11 @@ def publish(tables: SparkTables) -> None:
     if tables.kind == "iceberg" and not tables.catalog:
         tables.session.sql(f"CREATE NAMESPACE IF NOT EXISTS {_OURS}.iceberg")
     runs = tables.store.directories(OUTBOX)
-    noted = [f"{OUTBOX}/{run}/partitions.json" for run in runs]
-    places = {place for path in noted if tables.store.kind(path) == "file" for place in _places_in(tables.store, path)}
+    places: set[str] = set()
+    for path in (f"{OUTBOX}/{run}/partitions.json" for run in runs):
+        if tables.store.kind(path) == "file":
+            with undamaged(tables.store.uri, path):
+                places.update(map(str, json.loads(tables.store.read(path))))
     by_table: dict[str, list[Partition]] = defaultdict(list)
     for place in sorted(places):
         known = partition_of(place)
@@ -137,7 +132,6 @@ def _bring_up(tables: SparkTables, table: Table, partitions: Sequence[Partition]
 
 
 def _columns(session: SparkSession, name: str) -> list[str]:
-    """The columns of a table; none where there is no such table."""
     from pyspark.errors import AnalysisException  # noqa: PLC0415
 
     try:
@@ -153,7 +147,7 @@ def _rows(tables: SparkTables, table: Table) -> DataFrame:
 
 
 def _merge(session: SparkSession, table: Table, name: str, rows: DataFrame, partitions: Sequence[Partition]) -> None:
-    """Rows that are new in, those that differ changed, those that are gone out; only some partitions are looked at."""
+    # Rows that are new in, those that differ changed, those that are gone out; only some partitions are looked at.
     keys = [*PARTITIONS, *keys_of(table)]
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     cells = [column for column in column_types(table) if column not in keys]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 from urllib.parse import quote
@@ -80,40 +80,32 @@ class Tenure:
 _REMEDY = "check the network, the permissions and the credentials (those of an AWS profile need boto3)"
 
 
-@contextmanager
-def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
+def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> AbstractContextManager[Tenure]:
     """Write alone: no other job of the same cluster, nor one of all clusters beside one of a single one."""
-    with _held(options, f"{CLUSTERS}/{quote(options.scope, safe='')}", say) as tenure:
-        yield tenure
+    return _held(options, f"{CLUSTERS}/{quote(options.scope, safe='')}", say)
 
 
-@contextmanager
-def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> Iterator[Tenure]:
+def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> AbstractContextManager[Tenure]:
     """The right to act on finished tables: webhooks, the index, Delta and Iceberg tables belong to all clusters."""
-    with _held(options, FOLLOW_UPS, say) as tenure:
-        yield tenure
+    return _held(options, FOLLOW_UPS, say)
 
 
 @contextmanager
 def _held(options: JobOptions, name: str, say: Say) -> Iterator[Tenure]:
-    with ExitStack() as stack:
-        try:
-            lease = _wait_for(options, name, say)
-        except NoConditions as error:
-            say("WARN", f"{options.output}: {error}, so nothing keeps two jobs apart; never start two at once.")
-            lease = None
-        except OSError as error:
-            refusal = f"--output {options.output}: the lease cannot be taken: {first_line(error)}; {_REMEDY}."
-            raise StoreError.of(options.output, error, "the tables are as they were") or InputError(refusal) from error
-        if lease is None:
-            yield Tenure(options.output)
-            return
-        stack.enter_context(_renewed(lease))
-        yield Tenure(options.output, (lease,))
+    try:
+        lease = _wait_for(options, name, say)
+    except NoConditions as error:
+        say("WARN", f"{options.output}: {error}, so nothing keeps two jobs apart; never start two at once.")
+        lease = None
+    except OSError as error:
+        refusal = f"--output {options.output}: the lease cannot be taken: {first_line(error)}; {_REMEDY}."
+        raise StoreError.of(options.output, error, "the tables are as they were") or InputError(refusal) from error
+    with _renewed(lease) if lease else nullcontext():
+        yield Tenure(options.output, (lease,) if lease else ())
 
 
 def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
-    """The lease, as soon as it can be had; None where the store holds none."""
+    # The lease, as soon as it can be had; None where the store holds none.
     store, clock, me = options.store, Clock(), Process.current()
 
     def watch(name: str) -> Watch | None:
@@ -159,7 +151,7 @@ def _every() -> str:
 
 
 def _in_the_way(store: Store, name: str) -> list[str]:
-    """Leases of other names, under which no other run may write meanwhile."""
+    # Leases of other names, under which no other run may write meanwhile.
     if name == FOLLOW_UPS:
         return []
     if name != _every():
@@ -169,7 +161,7 @@ def _in_the_way(store: Store, name: str) -> list[str]:
 
 @contextmanager
 def _renewed(lease: Lease) -> Iterator[None]:
-    """Renew it as long as the process gets to run, then let it go."""
+    # Renew it as long as the process gets to run, then let it go.
     done = Event()
 
     def keep() -> None:
@@ -190,7 +182,7 @@ def _renewed(lease: Lease) -> Iterator[None]:
 
 
 def _let_go(lease: Lease) -> None:
-    """Free it for the next one, who else would have to wait for its end."""
+    # Free it for the next one, who else would have to wait for its end.
     with suppress(LeaseLost, OSError):
         lease.release()
 

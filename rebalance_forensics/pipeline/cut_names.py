@@ -21,7 +21,7 @@ from rebalance_forensics.events.membership import (
 )
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.rebalances import RebalanceStarted
-from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock, until_failure
+from rebalance_forensics.pipeline.short_logs import on_the_brokers_clock
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
 from rebalance_forensics.timeline.identity.log_writers import instance_of
@@ -62,13 +62,9 @@ class Named:
         self.groups.update(_GROUPS.findall(text))
 
 
-def restore_names(unread: Iterable[Event], named: Named | None = None) -> Iterator[Event]:
-    """The events of a paste with the groups and the members that its other lines name.
-
-    `beside` is what lines name that are no events; more may be added while events are read.
-    """
-    events, failure = until_failure(unread)
-    events = list(on_the_brokers_clock(events))
+def restore_names(read: Iterable[Event], named: Named | None = None) -> Sequence[Event]:
+    """The events of a paste with the groups and the members that its other lines name, be they events or `named`."""
+    events: Sequence[Event] = on_the_brokers_clock(list(read))
     if any(map(_is_cut, events)):
         groups = {
             g
@@ -81,18 +77,16 @@ def restore_names(unread: Iterable[Event], named: Named | None = None) -> Iterat
         spoken = {event.speaker.client_id for event in events} | (named.clients if named is not None else set())
         events = list(restore_static_members(events, spoken))
         events = [_with_its_client(events, event) for event in events]
-    yield from events
-    if failure is not None:
-        raise failure
+    return events
 
 
 def _is_cut(event: Event) -> bool:
-    """True if something was left out of a line, or it ends in the middle of an id."""
+    # True if something was left out of a line, or it ends in the middle of an id.
     return LEFT_OUT in event.text or any(member.endswith(LEFT_OUT) for member in _members_of(event))
 
 
 def _with_its_group(groups: set[str], event: Event) -> Event:
-    """Where a paste names several groups that it may be of, or none, it stays without."""
+    # Where a paste names several groups that it may be of, or none, it stays without.
     if event.group is not None and not event.group.endswith(LEFT_OUT):
         return event
     begun = "" if event.group is None else event.group.removesuffix(LEFT_OUT)
@@ -107,7 +101,6 @@ def _with_its_group(groups: set[str], event: Event) -> Event:
 
 
 def _named_a_group(event: Event) -> bool:
-    """True if the line named a group before it was cut."""
     if LEFT_OUT not in event.text or not isinstance(event, _NAME_THEIR_GROUP) or event.speaker.role not in _ROLES:
         return False
     return (
@@ -118,13 +111,13 @@ def _named_a_group(event: Event) -> bool:
 
 
 def _group_of_heartbeat_thread(event: Event) -> str | None:
-    """The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator)."""
+    # The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator).
     named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
     return named[1] if named else None
 
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:
-    """What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment."""
+    # What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment.
     if event.speaker.client_id is not None or _group_of_heartbeat_thread(event) is None or event.at is None:
         return event
     near = [e for e in events if isinstance(e, MemberLeft) and e.group == event.group and _soon_after(event, e)]
@@ -171,7 +164,7 @@ class _Members:
         return replace(event, **changed)
 
     def _given_an_id(self, event: Event) -> str | None:
-        """A newcomer comes with the id that the coordinator has just given it (KIP-394)."""
+        # A newcomer comes with the id that the coordinator has just given it (KIP-394).
         if not isinstance(event, RebalanceStarted) or event.trigger != "member-added" or len(event.members) != 1:
             return None
         begun = event.members[0].removesuffix(LEFT_OUT)
@@ -179,7 +172,7 @@ class _Members:
         return next((member for member in reversed(given) if member is not None and member.startswith(begun)), None)
 
     def _whole(self, member: str) -> str | None:
-        """The member id that begins so: the one that another line shows, else as much of it as distinguishes it."""
+        # The member id that begins so: the one that another line shows, else as much of it as distinguishes it.
         begun = member.removesuffix(LEFT_OUT)
         if begun == member or _is_whole(begun):
             return begun
@@ -202,7 +195,7 @@ class _Members:
         return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
 
     def _ends_in_member_suffix(self, member: str) -> bool:
-        """True if the letters at the end of a cut id are surely those of a member, and not of a client's own name."""
+        # True if the letters at the end of a cut id are surely those of a member, and not of a client's own name.
         # A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
         name = name_in_member_id(member)
         return name not in self.groups and (name in self.clients or "-" in letters_of_its_own(member))
@@ -213,7 +206,6 @@ def _is_whole(member: str) -> bool:
 
 
 def _begins(begun: str, other: str) -> bool:
-    """True if one id is the beginning of another."""
     return begun.endswith(LEFT_OUT) and begun != other and other.startswith(begun.removesuffix(LEFT_OUT))
 
 
@@ -235,7 +227,7 @@ def restore_static_members(events: Sequence[Event], clients: Collection[str | No
 def _known_as_static(
     event: Event, shown: Mapping[str | None, Collection[str]], clients: Collection[str | None]
 ) -> Event:
-    """A member that was given up is static if its id begins with a group.instance.id that another line shows."""
+    # A member that was given up is static if its id begins with a group.instance.id that another line shows.
     # The end of that id may be cut off, as long as no client has that name.
     if not (isinstance(event, MemberFailed) and len(event.members) == 1):
         return event
@@ -247,7 +239,7 @@ def _known_as_static(
 
 
 def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
-    """A group.instance.id of which the end was cut off is the one that begins so; else the line names none."""
+    # A group.instance.id of which the end was cut off is the one that begins so; else the line names none.
     ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in events}
     whole = [each for each in ids if each and not each.endswith(LEFT_OUT)]
     for event in events:
@@ -263,13 +255,13 @@ def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_or_begins(instance_id: str, name: str) -> bool:
-    """True if a name is this group.instance.id, of which the end may be cut off."""
+    # True if a name is this group.instance.id, of which the end may be cut off.
     begun = instance_id.removesuffix(LEFT_OUT)
     return name == instance_id if begun == instance_id else len(begun) >= _ENOUGH and name.startswith(begun)
 
 
 def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
-    """Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell."""
+    # Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
     # Where nothing shows it, the events say neither. Lines of one millisecond may have changed places when a person
     # sorted them by time.
     for place, event in enumerate(events):
@@ -280,7 +272,7 @@ def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_open(event: Event) -> bool:
-    """True if a static member's line was cut before it says that the coordinator accepted it."""
+    # True if a static member's line was cut before it says that the coordinator accepted it.
     _, cut, behind = event.text.partition(LEFT_OUT)
     return bool(cut) and _JOINS.search(event.text) is not None and _TAKEN_IN.search(behind) is None
 

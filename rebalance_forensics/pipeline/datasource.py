@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
@@ -21,17 +21,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from rebalance_forensics.pipeline import read_plan, schemas, stages
 from rebalance_forensics.pipeline.inputs.file_listing import list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, looked_into
-from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part, part_batch
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Part, looked_into, part_batch
 from rebalance_forensics.pipeline.inputs.sights import profiles_beside
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
-from rebalance_forensics.pipeline.read_plan import bundled, reading_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, spark_schema
-from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
 from rebalance_forensics.sources.files.places import open_remote_with
@@ -40,17 +37,13 @@ from rebalance_forensics.sources.records.splits import Split, plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-OnBatch = Callable[["DataFrame", int], None]
 # How soon a stream that is asked to end notices.
 _LOOK_S = 1
 
 
 def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, begin: str = "{}") -> DataFrame:
     """The rows of logs as they grow, with counts; `begin` says how far each file is known already."""
-    from rebalance_forensics.pipeline.datasource import RebalanceLogs  # noqa: PLC0415 - Spark only where asked for
-
     session.dataSource.register(RebalanceLogs)
     zones = reading.zones
     asked = {
@@ -66,14 +59,6 @@ def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOpt
     }
     given = {name: value for name, value in asked.items() if value}
     return session.readStream.format(RebalanceLogs.name()).options(**given).load()
-
-
-def triggered(stream: DataFrame, on_batch: OnBatch, checkpoint: str, every_ms: int | None) -> DataStreamWriter:
-    """What is done with each batch: every so often, or once for all that is new."""
-    writer = stream.writeStream.foreachBatch(on_batch).option("checkpointLocation", checkpoint)
-    if every_ms is None:
-        return writer.trigger(availableNow=True)
-    return writer.trigger(processingTime=f"{every_ms} milliseconds")
 
 
 def wait_for(query: StreamingQuery, busy: Lock) -> None:
@@ -103,8 +88,8 @@ def stop_event() -> Iterator[Event]:
 
 
 COLUMNS = ("ts", "cluster", "group", "event", "pattern", "path", "line", "byte_offset", "payload")
-EVENT_ROWS = pa.schema([ROWS.field(name) for name in COLUMNS])
-COUNTED_ROWS = pa.schema([ROWS.field("kind"), *EVENT_ROWS])
+EVENT_ROWS = pa.schema([schemas.ROWS.field(name) for name in COLUMNS])
+COUNTED_ROWS = pa.schema([schemas.ROWS.field("kind"), *EVENT_ROWS])
 _WHOLE_FILES = 1 << 60
 
 
@@ -131,7 +116,7 @@ class RebalanceLogs(DataSource):
 
     def schema(self) -> str:
         """The columns, in Spark's words."""
-        return spark_schema(COUNTED_ROWS if _Asked.of(dict(self.options)).counts else EVENT_ROWS)
+        return schemas.spark_schema(COUNTED_ROWS if _Asked.of(dict(self.options)).counts else EVENT_ROWS)
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002 - Spark asks so
         """All that is there now."""
@@ -186,10 +171,10 @@ class LogReader(DataSourceReader):
         asked, options = self._asked, self._asked.options
         refuse_missing_inputs(asked.paths)
         sights = looked_into(list_inputs(asked.paths).files, options).sights
-        profiles, reading = profiles_beside(sights, options.zones), reading_of(options)
+        profiles, reading = profiles_beside(sights, options.zones), read_plan.reading_of(options)
         files = [sight.file for sight in sights]
         splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)
-        return [Portion(tuple(bundle), reading) for bundle in bundled(splits, workers=1)]
+        return [Portion(tuple(bundle), reading) for bundle in read_plan.bundled(splits, workers=1)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The events of a partition; Spark asks for one even where there is nothing to read."""
@@ -234,15 +219,15 @@ def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         yield part_batch(partition.part, COUNTED_ROWS)
     with held_open():
         for split in partition.splits:
-            for batch in read_portion([split], partition.reading):
+            for batch in stages.read_portion([split], partition.reading):
                 if partition.part is not None:
                     yield batch.select(COUNTED_ROWS.names)
-                elif (events := batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))).num_rows:
+                elif (events := batch.filter(pc.is_in(batch["kind"], schemas.EVENT_KINDS))).num_rows:
                     yield _row_batch(events, counted=split.start == 0)
 
 
 def _row_batch(events: pa.RecordBatch, *, counted: bool) -> pa.RecordBatch:
-    """The columns that are shown; line numbers only where the lines before are known."""
+    # The columns that are shown; line numbers only where the lines before are known.
     columns = [events[name] for name in COLUMNS]
     if not counted:
         columns[COLUMNS.index("line")] = pa.nulls(events.num_rows, pa.int64())

@@ -57,7 +57,7 @@ def _session_runs() -> bool:
 
 
 def _size_of(path: Path) -> int:
-    """The size of a file; nothing of what is none, or may not even be looked at."""
+    # The size of a file; nothing of what is none, or may not even be looked at.
     try:
         status = path.stat()
     except OSError:

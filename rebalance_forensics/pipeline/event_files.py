@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.run import Analysis
-from rebalance_forensics.pipeline.schemas import Row, rows_of
+from rebalance_forensics.pipeline.schemas import Row, event_of, rows_of
 from rebalance_forensics.report.times import iso
 
 COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_offset", "payload")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -24,36 +25,27 @@ class Check:
 
 def examine(java_home: str | None = None) -> Sequence[Check]:
     """Look at everything a run depends on; starts nothing."""
-    return [_java(java_home), *_archive(java_home), _package("pyspark", needed=True), *_libraries(), *_accelerators()]
-
-
-def _java(java_home: str | None) -> Check:
-    try:
-        java = find_java(java_home)
-    except InputError as refusal:
-        return Check(part="Java", finding=str(refusal), well=False, needed=True)
-    return Check(part="Java", finding=f"{java.release} at {java.executable} ({java.source})", well=True, needed=True)
-
-
-def _archive(java_home: str | None) -> Sequence[Check]:
-    try:
-        archive = archive_for(find_java(java_home))
-    except InputError:
-        return []
-    kept = archive.path.is_file()
-    finding = f"archived in {archive.path}" if kept else "not archived; rebalance-forensics warmup halves the start"
-    return [Check(part="class archive", finding=finding, well=kept)]
-
-
-def _libraries() -> Sequence[Check]:
-    return [_package(name) for name in ("pyarrow", "pandas", "regex", "google-re2")]
-
-
-def _accelerators() -> Sequence[Check]:
     return [
+        *_java(java_home),
+        _package("pyspark", needed=True),
+        *(_package(name) for name in ("pyarrow", "pandas", "regex", "google-re2")),
         _accelerator("hyperscan", "scans bytes for telling lines", "a slower scan in Python does it"),
         _accelerator("isal", "unpacks gzip", "Python's own zlib does it, at a third of the speed"),
     ]
+
+
+def _java(java_home: str | None) -> Iterator[Check]:
+    try:
+        java = find_java(java_home)
+    except InputError as refusal:
+        yield Check(part="Java", finding=str(refusal), well=False, needed=True)
+        return
+    yield Check(part="Java", finding=f"{java.release} at {java.executable} ({java.source})", well=True, needed=True)
+    with suppress(InputError):  # where PySpark is missing there is nothing to archive
+        archive = archive_for(java).path
+        kept = archive.is_file()
+        finding = f"archived in {archive}" if kept else "not archived; rebalance-forensics warmup halves the start"
+        yield Check(part="class archive", finding=finding, well=kept)
 
 
 def _package(name: str, *, needed: bool = False) -> Check:

@@ -13,19 +13,16 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from rebalance_forensics.pipeline.datasource import stop_event
+from rebalance_forensics.pipeline import datasource, report_assembly, stages
 from rebalance_forensics.pipeline.inputs.file_listing import list_inputs
-from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs
-from rebalance_forensics.pipeline.inputs.log_streams import Offset, Part
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Part
 from rebalance_forensics.pipeline.inputs.sights import profiles_beside
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan, reading_of, refuse_missing, refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.report_assembly import report_of
 from rebalance_forensics.pipeline.results import results_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import NO_ROWS, ROWS, Kind
-from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
 from rebalance_forensics.process import scratch
 
 Show = Callable[[Analysis], None]
@@ -54,7 +51,7 @@ def follow(
     keep_events: bool = False,
 ) -> None:
     """Show what is known now, and again whenever there is more, until asked to end, or until standard input ends."""
-    with stop_event() as end, _spooled(paths, stdin, end) as files:
+    with datasource.stop_event() as end, _spooled(paths, stdin, end) as files:
         live = Live(files, options)
         while True:
             is_last, began = end.is_set(), monotonic()
@@ -68,7 +65,7 @@ def follow(
 
 @contextmanager
 def _spooled(paths: Sequence[str], stdin: BinaryIO, end: Event) -> Iterator[list[str]]:
-    """The paths, with a file that grows as standard input does in place of `-`; its end is the end of all."""
+    # The paths, with a file that grows as standard input does in place of `-`; its end is the end of all.
     if STDIN not in paths:
         yield list(paths)
         return
@@ -100,7 +97,7 @@ class Live:
         if now == self._known:
             return False
         added = list(self._logs.added(self._known, now))
-        fresh = [batch for portion in added for batch in read_portion(portion.splits, self._logs.reading)]
+        fresh = [batch for portion in added for batch in stages.read_portion(portion.splits, self._logs.reading)]
         kept = _without(self._rows, [portion.part for portion in added])
         self._rows = pa.concat_tables([kept, pa.Table.from_batches(fresh, ROWS)])
         self._known = now
@@ -109,15 +106,14 @@ class Live:
     def analysis(self, *, keep_events: bool = False) -> Analysis:
         """The report of all of it."""
         plan = self._plan()
-        rows = investigate_rows(
-            in_order(self._rows.to_batches()), Wanted(events=keep_events, lanes=self._options.lanes)
+        rows = stages.investigate_rows(
+            stages.in_order(self._rows.to_batches()), Wanted(events=keep_events, lanes=self._options.lanes)
         )
         results = results_of(rows, first_shard=plan.reading.shards[0])
-        report = report_of(plan, results, self._options)
+        report = report_assembly.report_of(plan, results, self._options)
         return Analysis(report=report, plan=plan, events=results.events, failures=results.failures)
 
     def _plan(self) -> ReadPlan:
-        """The files as they are now."""
         listing = list_inputs(self._paths)
         looked = [self._logs.look(file) for file in listing.files]
         sights = [sight for file_look in looked for sight in file_look.sights]
@@ -132,7 +128,7 @@ class Live:
 
 
 def _without(rows: pa.Table, parts: Sequence[Part]) -> pa.Table:
-    """What was known before some parts were read again."""
+    # What was known before some parts were read again.
     begins = {part.path: part.start for part in parts}
     kept = [
         begin is None or (json.loads(payload)["start"] if kind == Kind.COUNTS else offset) < begin

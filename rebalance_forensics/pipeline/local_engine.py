@@ -28,28 +28,14 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.pipeline.cases import CasesInMemory
-from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.event_rows import row_of
+from rebalance_forensics.pipeline import catalogs, schemas, stages, workload
 from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.results import Results, in_order_of_groups, results_of
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, NO_ROWS, ROWS, batch_of, is_one_of
-from rebalance_forensics.pipeline.stages import (
-    GroupEvents,
-    Heard,
-    in_order,
-    investigate_rows,
-    investigated,
-    read_portion,
-)
+from rebalance_forensics.pipeline.results import CasesInMemory, Results, in_order_of_groups, results_of
 from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitStats
-from rebalance_forensics.pipeline.workload import weight
-from rebalance_forensics.process import scratch
-from rebalance_forensics.process.resources import collecting_rarely
-from rebalance_forensics.process.stop_signals import at_once
+from rebalance_forensics.process import resources, scratch, stop_signals
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
@@ -94,7 +80,7 @@ def _context(load: str) -> BaseContext:
 
 @contextmanager
 def _helpers_are_quiet() -> Iterator[None]:
-    """Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them."""
+    # Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them.
     # When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says
     # so. What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without
     # the resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
@@ -130,14 +116,14 @@ def _kill(others: set[int | None]) -> None:
         process.join(LAST_BREATH_S)
 
 
-@at_once
+@stop_signals.at_once
 def end_all() -> None:
     """End every worker: the program was asked to end."""
     _kill(set())
 
 
 def _live_as_long_as_the_parent() -> None:
-    """Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers."""
+    # Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers.
     # A parent that is killed cannot: it would leave workers that wait for it to hand them more.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -156,11 +142,11 @@ Group = tuple[str, str | None]
 
 def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
     """What the stages find; `progress` gets the bytes done so far."""
-    with collecting_rarely():
+    with resources.collecting_rarely():
         events, stats = _read_all(plan, progress)
         _count_lines_on(events, stats)
-        rows = _rows_of(plan, events) if wanted.events else NO_ROWS
-        found = list(investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
+        rows = _rows_of(plan, events) if wanted.events else schemas.NO_ROWS
+        found = list(stages.investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,
         cases=CasesInMemory([answer for answer in found if isinstance(answer, GroupCase)]),
@@ -172,8 +158,7 @@ def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], 
 def _read_all(
     plan: ReadPlan, progress: Callable[[int], None]
 ) -> tuple[dict[Group, list[Event]], tuple[SplitStats, ...]]:
-    """The events of each group in the order of the files, and what was counted."""
-    catalog = catalog_of(plan.reading.patterns)
+    catalog = catalogs.catalog_of(plan.reading.patterns)
     events: dict[Group, list[Event]] = defaultdict(list)
     stats: list[SplitStats] = []
     done = 0
@@ -185,13 +170,12 @@ def _read_all(
                         stats.append(result)
                     else:
                         events[result.cluster, result.group].append(result)
-            done += weight(split)
+            done += workload.weight(split)
             progress(done)
     return events, tuple(stats)
 
 
 def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats]) -> None:
-    """Count the lines of later splits of a file on from those before."""
     if not any(counts.start for counts in stats):
         return
     before = LinesBefore(counts.split_lines for counts in stats)
@@ -203,26 +187,32 @@ def _count_lines_on(events: dict[Group, list[Event]], stats: Sequence[SplitStats
 
 
 def _rows_of(plan: ReadPlan, events: dict[Group, list[Event]]) -> pa.Table:
-    rows = [row_of(event, shard=plan.reading.shards[0], split=0) for of_group in events.values() for event in of_group]
-    batches = (batch_of(rows[begin : begin + BATCH_ROWS]) for begin in range(0, len(rows), BATCH_ROWS))
-    return pa.Table.from_batches(batches, ROWS)
+    rows = [
+        schemas.row_of(event, shard=plan.reading.shards[0], split=0)
+        for of_group in events.values()
+        for event in of_group
+    ]
+    batches = (
+        schemas.batch_of(rows[begin : begin + schemas.BATCH_ROWS]) for begin in range(0, len(rows), schemas.BATCH_ROWS)
+    )
+    return pa.Table.from_batches(batches, schemas.ROWS)
 
 
 def _parts(
     plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]
-) -> Iterator[Heard | GroupEvents]:
-    """What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go."""
+) -> Iterator[stages.Heard | stages.GroupEvents]:
+    # What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go.
     spans: dict[str, list[LogSpan]] = defaultdict(list)
     for counts in sorted(stats, key=lambda split_counts: (split_counts.path, split_counts.start)):
         spans[plan.reading.cluster_of(counts.path)].extend(counts.heard)
     for cluster in sorted(cluster for cluster, heard in spans.items() if heard):
-        yield Heard(cluster, spans[cluster])
+        yield stages.Heard(cluster, spans[cluster])
     for cluster, group in sorted(events, key=lambda key: (key[1] is not None, key)):
-        yield GroupEvents(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
+        yield stages.GroupEvents(cluster, group, sorted(events.pop((cluster, group)), key=_by_time_and_place))
 
 
 def _by_time_and_place(event: Event) -> tuple[bool, int, str, int]:
-    """The order of the rows of a group: what has no time comes last."""
+    # The order of the rows of a group: what has no time comes last.
     return event.at is None, event.at or 0, event.origin.path, event.origin.byte_offset
 
 
@@ -243,7 +233,12 @@ def _side_by_side(
     plan: ReadPlan, number: int, wanted: Wanted, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
     shards = plan.reading.shards
-    with run_directory() as directory, worker_processes(number, load=__name__) as pool:
+    # Only this user may look into the directory of a run's files, and it ends with the run.
+    with (
+        tempfile.TemporaryDirectory(dir=scratch.directory()) as name,
+        worker_processes(number, load=__name__) as pool,
+    ):
+        directory = Path(name)
         reads = {
             pool.submit(_read, portion, plan.reading, [directory / f"{shard}-{place}" for shard in shards]): portion
             for place, portion in enumerate(plan.portions)
@@ -251,7 +246,7 @@ def _side_by_side(
         done = 0
         for read in as_completed(reads):
             read.result()
-            done += sum(map(weight, reads.pop(read)))
+            done += sum(map(workload.weight, reads.pop(read)))
             progress(done)
         row_files = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
         of_workers = [
@@ -264,33 +259,25 @@ def _side_by_side(
 
 
 def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> None:
-    """First stage: what the splits tell, a file for each shard."""
-    write_by_shard(read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
+    write_by_shard(stages.read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
 
 
 def _investigate(row_files: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> Path:
-    """Second stage: what is found in the rows of one worker's shards, which it takes in turn."""
-    write_rows(investigate_rows(chain.from_iterable(map(_taken, row_files)), wanted), found)
+    # Second stage: what is found in the rows of one worker's shards, which it takes in turn.
+    write_rows(stages.investigate_rows(chain.from_iterable(map(_taken, row_files)), wanted), found)
     return found
 
 
 def _taken(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:
-    """The rows of one shard in order; their files are done with."""
-    yield from in_order(rows_in(shard))
+    # The rows of one shard in order; their files are done with.
+    yield from stages.in_order(rows_in(shard))
     for file in shard:
         file.unlink()
 
 
-@contextmanager
-def run_directory() -> Iterator[Path]:
-    """A directory for the files of one run, that only this user may look into; gone with the run."""
-    with tempfile.TemporaryDirectory(dir=scratch.directory()) as directory:
-        yield Path(directory)
-
-
 def write_rows(batches: Iterable[pa.RecordBatch], file: Path) -> None:
     """Write batches of ROWS one after another."""
-    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, ROWS) as out:
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, schemas.ROWS) as out:
         for batch in batches:
             out.write_batch(batch)
 
@@ -299,11 +286,11 @@ def write_by_shard(batches: Iterable[pa.RecordBatch], files: Sequence[tuple[int,
     """Write the rows of each shard to a file of its own."""
     with ExitStack() as opened:
         sinks = [(shard, opened.enter_context(pa.OSFile(str(file), "wb"))) for shard, file in files]
-        outs = [(shard, opened.enter_context(pa.ipc.new_stream(sink, ROWS))) for shard, sink in sinks]
+        outs = [(shard, opened.enter_context(pa.ipc.new_stream(sink, schemas.ROWS))) for shard, sink in sinks]
         for batch in batches:
             table = pa.Table.from_batches([batch])
             for shard, out in outs:
-                rows = table.filter(is_one_of("shard", [shard], table))
+                rows = table.filter(schemas.is_one_of("shard", [shard], table))
                 if rows.num_rows:
                     out.write_table(rows)
 

@@ -88,7 +88,7 @@ def _in_document(text: str) -> Iterator[Named]:
 
 
 def _values(document: object) -> Iterator[str]:
-    """Yield every text a document holds besides its message, at whatever depth; its keys are the layout's."""
+    # Yield every text a document holds besides its message, at whatever depth; its keys are the layout's.
     pending = [document]
     while pending:
         match pending.pop():
@@ -101,7 +101,7 @@ def _values(document: object) -> Iterator[str]:
 
 
 def _known(word: str) -> bool:
-    """True if a word is the layout's or Kafka's, or too short to name anybody."""
+    # True if a word is the layout's or Kafka's, or too short to name anybody.
     bare = word.strip(".:-#/*%")
     return (
         len(bare) < SHORTEST
@@ -134,10 +134,8 @@ KINDS = {field: kind for kind, fields in _FIELDS.items() for field in fields}
 
 
 def names_in_events(analysis: Analysis) -> Iterator[Named]:
-    """Yield (name, kind) of all that the events name, and of what stands around their messages.
-
-    The analysis must have kept them.
-    """
+    """Yield (name, kind) of all that the events name, and of what stands around their messages."""
+    # The analysis must have kept them.
     texts: dict[str, None] = {}
     for event in events_of(analysis):
         yield from ((name, kind) for name, kind in _names(event) if name)

@@ -28,10 +28,9 @@ _PART = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instant:
-    """A point in time, a time of day on the last day of the logs, or a distance back from their last line.
+    """A point in time, a time of day on the last day of the logs, or a distance back from their last line."""
 
-    The logs and not today's clock are the anchor: the same logs give the same report tomorrow.
-    """
+    # The logs and not today's clock are the anchor: the same logs give the same report tomorrow.
 
     at: EpochMs | None = None
     before_end_ms: int = 0

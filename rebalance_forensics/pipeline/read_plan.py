@@ -55,10 +55,8 @@ class ReadPlan:
 def plan_reading(
     paths: Sequence[str], options: AnalyzeOptions, *, workers: int, alone_up_to: int = ALONE_HERE, in_turn: int = 1
 ) -> ReadPlan:
-    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task.
-
-    A worker takes so many shards `in_turn`, where others share the work at all.
-    """
+    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task."""
+    # A worker takes so many shards `in_turn`, where others share the work at all.
     refuse_missing(paths)
     refuse_patterns(options.patterns)
     with held_open():
@@ -121,7 +119,7 @@ def refuse_patterns(patterns: tuple[str, ...]) -> None:
 
 
 def _shared(total: int, workers: int, split_bytes: int) -> int:
-    """How large splits may be for all workers to have some."""
+    # How large splits may be for all workers to have some.
     return min(split_bytes, max(_LEAST_SPLIT, -(-total // (workers * _SPLITS_EACH))))
 
 
@@ -158,7 +156,7 @@ def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:
 
 
 def _parts(archive: list[Split], share: int) -> Iterator[list[Split]]:
-    """An archive's splits in their order, cut where a share is full."""
+    # An archive's splits in their order, cut where a share is full.
     part: list[Split] = []
     load = 0
     for split in archive:

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from rebalance_forensics import defects
@@ -25,8 +26,7 @@ from rebalance_forensics.events.process import (
     VersionReported,
 )
 from rebalance_forensics.pipeline.cut_names import Named, restore_names
-from rebalance_forensics.pipeline.nameless_clients import in_their_only_group
-from rebalance_forensics.pipeline.paste_zones import MOST_BYTES, on_one_clock
+from rebalance_forensics.pipeline.short_logs import MOST_BYTES, in_their_only_group, on_the_brokers_clock, rewritten
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources import layouts
@@ -40,29 +40,6 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 # What a client says of itself before it is a member of anything, and what an application says.
 _OF_THE_PROCESS = (ClusterReported, ExceptionLogged, SettingsReported, StartTimeReported, VersionReported)
-
-
-class Mentions:
-    """The first line of each group that a log names, as long as nothing in it shows what a member did."""
-
-    def __init__(self) -> None:
-        self._first: dict[str, Event] = {}
-        self.has_group_event = False
-        """True if a line has shown what a member did."""
-
-    def may_be_only_mention(self, event: Event | None) -> bool:
-        """True if a line with this event, or with none, may still be the only one that names a group."""
-        self.has_group_event = self.has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
-        return not self.has_group_event
-
-    def note(self, mention: Event | None) -> None:
-        """Keep it if its group was not mentioned before."""
-        if mention is not None and mention.group is not None:
-            self._first.setdefault(mention.group, mention)
-
-    def left(self) -> Iterable[Event]:
-        """The mentions of groups in a log that says nothing else of any."""
-        return () if self.has_group_event else self._first.values()
 
 
 REMEMBERED = 4096
@@ -102,9 +79,9 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     try:
         events = _events(split, catalog, reading, counts, tally)
         if split.profile.document == PASTE:
-            events = in_their_only_group(restore_names(events, tally.named))
+            events = rewritten(events, partial(restore_names, named=tally.named), in_their_only_group)
         elif not split.is_part and split.file.size <= MOST_BYTES:
-            events = in_their_only_group(on_one_clock(events))
+            events = rewritten(events, on_the_brokers_clock, in_their_only_group)
         yield from events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
@@ -115,7 +92,6 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
 
 
 def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
-    """The typed events of the split; its other records are counted."""
     pasted = split.profile.document == PASTE
     known = _Remembered(catalog, pasted=pasted)
     matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
@@ -125,12 +101,10 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     for batch in known.in_doubt_last(batches) if pasted else batches:
         yield from matching.events(batch, known.matches(batch))
     if not split.is_part:
-        yield from matching.mentions.left()
+        yield from matching.only_mentions()
 
 
 class _Telling:
-    """What the records of one split tell."""
-
     def __init__(
         self, profile: FileProfile, catalog: Catalog, cluster: str, counts: SplitCounts, tally: _Tally
     ) -> None:
@@ -141,7 +115,9 @@ class _Telling:
         self._tally = tally
         self._pasted = profile.document == PASTE
         self._component = profile.component_of(None)
-        self.mentions = Mentions()
+        self._mentions: dict[str, Event] = {}
+        """The first line of each group that the log names, as long as nothing in it shows what a member did."""
+        self._has_group_event = False
 
     def events(self, records: Sequence[LogRecord], matches: Sequence[Match | Exception | None]) -> list[Event]:
         """The events of some records; one that a defect of ours spoils is noted, and the others are kept."""
@@ -170,8 +146,9 @@ class _Telling:
             self._unknown(record, host, component)
             return None
         event = event_of(match, record, cluster=self._cluster, host=host, component=component)
-        if not self.mentions.has_group_event and self.mentions.may_be_only_mention(event):
-            self.mentions.note(mention_of(match, record, cluster=self._cluster, host=host, component=component))
+        self._has_group_event = self._has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
+        if not self._has_group_event:
+            self._note(mention_of(match, record, cluster=self._cluster, host=host, component=component))
         if event is not None and event.group is not None and not event.group.isascii():
             event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
         self._tally.known(record, event)
@@ -179,17 +156,25 @@ class _Telling:
             self._counts.recognize()
         return event if event is not None and not _is_between_brokers(event) else None
 
+    def only_mentions(self) -> Iterable[Event]:
+        """The mentions of groups in a log that says nothing else of any."""
+        return () if self._has_group_event else self._mentions.values()
+
+    def _note(self, mention: Event | None) -> None:
+        if mention is not None and mention.group is not None:
+            self._mentions.setdefault(mention.group, mention)
+
     def _unknown(self, record: LogRecord, host: str | None, component: str | None) -> None:
-        """Note the group that the prefix of a line names whose message no pattern knows, and count it."""
+        # Note the group that the prefix of a line names whose message no pattern knows, and count it.
         mention = None
-        if self._pasted or not self.mentions.has_group_event or record.text.endswith(LEFT_OUT):
+        if self._pasted or not self._has_group_event or record.text.endswith(LEFT_OUT):
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
-        self.mentions.note(mention)
+        self._note(mention)
         self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
 
 
 def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
-    """The words of the catalog; in a log of one layout that names what is relevant in it, that alone."""
+    # The words of the catalog; in a log of one layout that names what is relevant in it, that alone.
     layout = layouts.by_name().get(profile.layout)
     relevant = getattr(layout, "relevant", None) if profile.layouts in ((), (profile.layout,)) else None
     if relevant is None:
@@ -198,7 +183,7 @@ def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[i
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
-    """A line with something left out may have lost the words that a line is found by, an error its stack trace."""
+    # A line with something left out may have lost the words that a line is found by, an error its stack trace.
     # The rest of a broken line may name a group and hold nothing else that a pattern knows.
     hits = catalog.prefilter().hits
     relevant = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
@@ -206,22 +191,22 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
 
 
 def _names_no_exception(match: Match) -> bool:
-    """True if a line says that something failed, and only the trace behind it says what."""
+    # True if a line says that something failed, and only the trace behind it says what.
     return match.event == "ExceptionLogged" and match.fields.get("exception") is None
 
 
 def _is_between_brokers(event: Event) -> bool:
-    """Brokers and controllers lose each other all day; only a client's connections concern a group."""
+    # Brokers and controllers lose each other all day; only a client's connections concern a group.
     return isinstance(event, NodeDisconnected) and event.speaker.client_id is None and event.speaker.role == "broker"
 
 
 def _class_of(record: LogRecord) -> str:
-    """The class that speaks: as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does."""
+    # The class that speaks: as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does.
     return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
 
 
 def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally: _Tally) -> Iterator[LogSpan]:
-    """From when to when each host is heard, by its own lines; what names no host is as long as the whole log."""
+    # From when to when each host is heard, by its own lines; what names no host is as long as the whole log.
     own, times = split.profile.host, counts.times
     named = ((host.host, host.opening, host.closing) for host in hosts if host.host != own)
     for host, opening, closing in ((own, times.opening, times.closing), *named):
@@ -242,7 +227,6 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
 
 
 def _way_of(split: Split) -> WayIn:
-    """How the lines came into the file."""
     envelopes = {*split.profile.envelopes} - {"ansi"}
     if split.profile.document == PASTE:
         return "pasted"
@@ -301,7 +285,7 @@ class _Remembered:
         return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:
-        """In a paste, or where something was left out, a message may begin and end anywhere."""
+        # In a paste, or where something was left out, a message may begin and end anywhere.
         if LEFT_OUT in record.message:
             return self._catalog.match_inside(
                 record.message,
@@ -318,8 +302,6 @@ class _Remembered:
 
 
 class _Tally:
-    """What the catalog made of the records of one split."""
-
     def __init__(self) -> None:
         self.matched: Counter[str | None] = Counter()
         self.unmatched: Counter[str | None] = Counter()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -13,17 +12,15 @@ from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.cluster.cross_group import Relations, relations_among, with_relations
 from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, Whole, cluster_incidents
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
-from rebalance_forensics.pipeline.cases import Cases
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
-from rebalance_forensics.pipeline.results import Results
-from rebalance_forensics.pipeline.stats import Failure
+from rebalance_forensics.pipeline.results import Cases, Results
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import EpochMs, is_dated
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
-from rebalance_forensics.timeline.model import GroupHistory, GroupOutline, Leadership, Reading
+from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
 
@@ -38,18 +35,22 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
     inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
-    gaps = {gap for place in asked_for for gap in outlines[place].gaps} | set(map(_missing, results.failures))
+    gaps = {gap for place in asked_for for gap in outlines[place].gaps}
+    gaps |= {Gap(what=each.what, consequence=each.consequence, kind="failed") for each in results.failures}
     gaps |= set(defect)
     if not places and not gaps:
         gaps |= set(_no_group(inputs))
     gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     by_age = {file.path for file, of in zip(plan.files, plan.profiles, strict=True) if of.day_by_age}
     gaps |= {_without_day(log) for log in inputs if log.path in by_age and log.matched}
+    histories = LazyList(
+        [outlines[place].history for place in asked_for], lambda number: results.cases.history(asked_for[number])
+    )
     return within(
         Report(
             tool_version=__version__,
             inputs=inputs,
-            groups=_histories(results.cases, asked_for).changed(shared.in_history),
+            groups=histories.changed(shared.in_history),
             incidents=_incidents(results.cases, asked_for, shared, relations),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
@@ -58,7 +59,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
 
 
 def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tuple[InputSummary, ...]:
-    """The inputs, those of clusters by directory under the names of these."""
+    # The inputs, those of clusters by directory under the names of these.
     directories = set(clusters) - {summary.cluster for summary in inputs}
 
     def cluster_of(summary: InputSummary) -> str:
@@ -67,35 +68,27 @@ def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tu
     return tuple(replace(summary, cluster=cluster_of(summary)) for summary in inputs)
 
 
-def _histories(cases: Cases, asked_for: Sequence[int]) -> LazyList[GroupHistory, GroupOutline]:
-    outlines = [cases.outlines[place].history for place in asked_for]
-    return LazyList(outlines, lambda number: cases.history(asked_for[number]))
-
-
 def _incidents(
     cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents, relations: Relations
 ) -> LazyList[Incident, Headline]:
-    """In the order of the report: those of a cluster before those of its groups."""
+    # In the order of the report: those of a cluster before those of its groups.
     names = {_name(cases.outlines[place]) for place in asked_for}
-    placed: list[tuple[Headline, Callable[[], Incident]]] = [
-        (incident, partial(_known, incident))
+    placed: list[tuple[Headline, Incident | tuple[int, int]]] = [
+        (incident, incident)
         for incident in shared.incidents
         if not names.isdisjoint((incident.cluster, group) for group in incident.group_names)
     ]
     for place in asked_for:
         for number, headline in enumerate(cases.outlines[place].incidents):
             if headline.id not in shared.whole_of:
-                placed.append((headline, partial(_of_a_case, cases, place, number, relations)))
-    placed.sort(key=lambda key: _begin(key[0]))
-    return LazyList([headline for headline, _ in placed], lambda number: placed[number][1]())
+                placed.append((headline, (place, number)))
+    placed.sort(key=lambda pair: (pair[0].cluster, pair[0].group or "", pair[0].started_at, pair[0].id))
 
+    def whole(number: int) -> Incident:
+        _, found = placed[number]
+        return with_relations(cases.incident(*found), relations) if isinstance(found, tuple) else found
 
-def _known(incident: Incident) -> Incident:
-    return incident
-
-
-def _of_a_case(cases: Cases, place: int, number: int, relations: Relations) -> Incident:
-    return with_relations(cases.incident(place, number), relations)
+    return LazyList([headline for headline, _ in placed], whole)
 
 
 def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, Relations, tuple[Gap, ...]]:
@@ -106,8 +99,6 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
             what=f"What the incidents of different groups have in common could not be told: {defects.describe(error)}",
-            started_at=None,
-            ended_at=None,
             consequence=f"each incident is shown by itself; {defects.ASK}",
         )
         return ClusterIncidents(), {}, (gap,)
@@ -119,21 +110,9 @@ def groups_in(results: Results) -> list[str]:
     return sorted({outlines[place].history.group for place in not_named_elsewhere(outlines)})
 
 
-def _missing(failure: Failure) -> Gap:
-    return Gap(
-        what=failure.what,
-        started_at=None,
-        ended_at=None,
-        consequence=failure.consequence,
-        kind="failed",
-    )
-
-
 def _late(path: str) -> Gap:
     return Gap(
         what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
-        started_at=None,
-        ended_at=None,
         consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
     )
 
@@ -149,7 +128,7 @@ def _without_day(log: InputSummary) -> Gap:
 
 
 def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
-    """Logs of Kafka without a word of any group are neither a healthy group nor a fault."""
+    # Logs of Kafka without a word of any group are neither a healthy group nor a fault.
     kafka_logs = [log for log in inputs if log.matched or log.unmatched_kafka]
     if kafka_logs:
         yield Gap(
@@ -220,10 +199,6 @@ def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
 
 def _name(case: CaseOutline) -> tuple[str, str]:
     return case.history.cluster, case.history.group
-
-
-def _begin(incident: Headline) -> tuple[str, str, int, str]:
-    return incident.cluster, incident.group or "", incident.started_at, incident.id
 
 
 def _place(gap: Gap) -> tuple[bool, int, str, int, str]:

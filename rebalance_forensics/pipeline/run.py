@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rebalance_forensics import defects
-from rebalance_forensics.pipeline.engine_choice import bytes_below, engine_for
-from rebalance_forensics.pipeline.local_engine import IN_TURN, run_locally
+from rebalance_forensics.pipeline import engine_choice, local_engine, report_assembly
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Wanted
 from rebalance_forensics.pipeline.read_plan import ALONE_ON_SPARK, ReadPlan, plan_reading, refuse_missing
 from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_group
-from rebalance_forensics.pipeline.report_assembly import groups_in, report_of
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process.resources import cores
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.wording import count
 from rebalance_forensics.sources.files.archives import held_open
 
 if TYPE_CHECKING:
@@ -65,23 +64,23 @@ def analyze_with_events(
 ) -> Analysis:
     """Analyze logs and keep their events beside the report."""
     wanted = Wanted(events=keep_events, lanes=options.lanes)
-    engine = engine_for(paths).engine if options.engine == "auto" else options.engine
+    engine = engine_choice.engine_for(paths).engine if options.engine == "auto" else options.engine
     if engine == "spark":
         plan, results = _on_spark(paths, options, session, wanted, progress=progress)
     else:
         with held_open():
-            plan = plan_reading(paths, options, workers=options.processes, in_turn=IN_TURN)
+            plan = plan_reading(paths, options, workers=options.processes, in_turn=local_engine.IN_TURN)
             total = plan.total_bytes
-            results = run_locally(
+            results = local_engine.run_locally(
                 plan,
                 wanted,
                 progress=lambda done: progress(done, total),
                 processes=options.processes,
             )
     refuse_foreign(plan, paths, results.stats)
-    report, failures = report_of(plan, results, options), results.failures
+    report, failures = report_assembly.report_of(plan, results, options), results.failures
     if options.group is not None and not report.groups and options.group not in {failure.group for failure in failures}:
-        refuse_unknown_group(options.group, groups_in(results))
+        refuse_unknown_group(options.group, report_assembly.groups_in(results))
     return Analysis(report=report, plan=plan, events=results.events, failures=failures)
 
 
@@ -98,7 +97,7 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitSt
     failed = "; ".join(sentence for _, sentence in plan.errors[:3])
     if not plan.files:
         raise InputError(f"no Kafka line found: {failed}.")
-    what = f"{_counted(len(plan.files), 'file')} with {_counted(lines, 'line')}"
+    what = f"{count(len(plan.files), 'file')} with {count(lines, 'line')}"
     if speakers := sorted({p.component for p in plan.profiles if p.component}):
         raise InputError(
             f"{looked_at}: no line about a consumer group found in {what} ({', '.join(speakers)}); name a longer part "
@@ -116,10 +115,6 @@ def refuse_with_defect(errors: Iterable[str]) -> None:
         raise defects.DefectError(f"nothing could be analyzed: {found}.")
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 @reporting_lost_jvm()
 def _on_spark(
     paths: Sequence[str],
@@ -129,7 +124,7 @@ def _on_spark(
     *,
     progress: Progress,
 ) -> tuple[ReadPlan, Results]:
-    """Plan while the JVM boots, then run."""
+    # Plan while the JVM boots, then run.
     from rebalance_forensics.pipeline.spark import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
     from rebalance_forensics.pipeline.spark.engine import run_on_spark  # noqa: PLC0415
     from rebalance_forensics.pipeline.spark.warm_server import warm_session  # noqa: PLC0415
@@ -137,7 +132,7 @@ def _on_spark(
     refuse_missing(paths)
     ready = session or sessions.active_session()
     with ThreadPoolExecutor(1) as boot:
-        small = not any("://" in path for path in paths) and bytes_below(paths) < PAYS_TO_COMPILE
+        small = not any("://" in path for path in paths) and engine_choice.bytes_below(paths) < PAYS_TO_COMPILE
         if ready:
             booting = None
         elif options.keep_warm:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar, cast
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Raw
+from msgspec import NODEFAULT, Raw, Struct, structs
 from msgspec.json import Decoder, Encoder
+
+from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.events.base import Event, Speaker
+from rebalance_forensics.records import EpochMs, Origin
 
 T = TypeVar("T")
 
@@ -98,20 +104,33 @@ LARGE_ROWS = pa.schema(
 ORDER = ("shard", "kind", "cluster", "group", "ts", "path", "byte_offset")
 """Total order of the rows of a shard: by time, ties as the files have them, never by chance."""
 
-_DDL = {
+_WIDTHS = {pa.int8(): "<i1", pa.int32(): "<i4", pa.int64(): "<i8", pa.timestamp("us", tz="UTC"): "<i8"}
+
+
+_SPARK_TYPES = {
     pa.int8(): "tinyint",
     pa.int32(): "int",
     pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
     pa.string(): "string",
     pa.timestamp("us", tz="UTC"): "timestamp",
 }
 
-_WIDTHS = {pa.int8(): "<i1", pa.int32(): "<i4", pa.int64(): "<i8", pa.timestamp("us", tz="UTC"): "<i8"}
+
+def spark_type(kind: pa.DataType) -> str:
+    """An Arrow type in Spark's words."""
+    if pa.types.is_list(kind):
+        return f"array<{spark_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        fields = (kind.field(place) for place in range(kind.num_fields))
+        return f"struct<{', '.join(f'{field.name}: {spark_type(field.type)}' for field in fields)}>"
+    return _SPARK_TYPES[kind]
 
 
 def spark_schema(schema: pa.Schema = ROWS) -> str:
     """An Arrow schema as Spark's schema."""
-    return ", ".join(f"`{field.name}` {_DDL[field.type]}" for field in schema)
+    return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
 def batch_of(rows: list[Row]) -> pa.RecordBatch:
@@ -167,3 +186,72 @@ def message_batch(messages: Sequence[tuple[str, str]]) -> pa.RecordBatch:
 def messages_in(batches: Iterable[pa.RecordBatch]) -> TaskMessages:
     """The pairs back from Arrow."""
     return [pair for b in batches for pair in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True)]
+
+
+_IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
+_SAID_OFTEN = ("level", "member", "instance_id", "protocol", "error")
+
+
+def row_of(event: Event, *, shard: int, split: int) -> Row:
+    """One event as one row of a shard."""
+    kind = type(event).__name__
+    return Row(
+        shard=shard,
+        kind=Kind.SHARED if event.group is None else Kind.EVENT,
+        cluster=event.cluster,
+        group=event.group,
+        ts=None if event.at is None else event.at * 1000,
+        path=event.origin.path,
+        byte_offset=event.origin.byte_offset,
+        line=event.origin.line,
+        split=split,
+        event=kind,
+        pattern=event.pattern,
+        payload=payload_of(msgspec.convert(event, _beside_columns(kind), from_attributes=True)),
+    )
+
+
+def event_of(row: Row) -> Event:
+    """The event that a row was made from."""
+    assert row.event is not None
+    assert row.cluster is not None
+    assert row.pattern is not None
+    fields = structs.asdict(object_of(_beside_columns(row.event), row.payload))
+    fields["speaker"] = _once(fields["speaker"])
+    for name in _SAID_OFTEN:
+        # One object for the same text: a hot group's events say the same few words a million times.
+        if type(fields.get(name)) is str:
+            fields[name] = sys.intern(fields[name])
+    return EVENT_TYPES[row.event](
+        at=None if row.ts is None else EpochMs(row.ts // 1000),
+        origin=origin_of(row),
+        cluster=sys.intern(row.cluster),
+        group=row.group and sys.intern(row.group),
+        pattern=sys.intern(row.pattern),
+        **fields,
+    )
+
+
+@cache
+def _beside_columns(kind: str) -> type[Struct]:
+    # What of this kind of event stands in no column; a field that holds its default is left out.
+    fields = [
+        (field.name, field.type, *(() if field.default is NODEFAULT else (field.default,)))
+        for field in structs.fields(EVENT_TYPES[kind])
+        if field.name not in _IN_COLUMNS
+    ]
+    return msgspec.defstruct(kind, fields, kw_only=True, omit_defaults=True)
+
+
+@lru_cache(maxsize=4096)
+def _once(speaker: Speaker) -> Speaker:
+    # One object for each speaker: a log has few, and each writes many lines.
+    return speaker
+
+
+def origin_of(row: Row) -> Origin:
+    """Where the line of an event row stands."""
+    assert row.path is not None
+    assert row.byte_offset is not None
+    assert row.line is not None
+    return Origin(path=sys.intern(row.path), byte_offset=row.byte_offset, line=row.line)

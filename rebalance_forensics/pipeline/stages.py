@@ -19,7 +19,6 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.event_rows import event_of, origin_of, row_of
 from rebalance_forensics.pipeline.options import WHOLE_CASES, Wanted
 from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.schemas import (
@@ -30,8 +29,11 @@ from rebalance_forensics.pipeline.schemas import (
     Kind,
     Row,
     batch_of,
+    event_of,
     object_of,
+    origin_of,
     payload_of,
+    row_of,
     rows_of,
 )
 from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitLines, SplitStats
@@ -82,7 +84,7 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
 
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    """For every worker its lines and how far its log reaches, also where it holds no Kafka line; then the counts."""
+    # For every worker its lines and how far its log reaches, also where it holds no Kafka line; then the counts.
     cluster = reading.cluster_of(stats.path)
     heard = Row(shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start)
     everywhere = [heard._replace(payload=payload_of(span)) for span in stats.heard]
@@ -111,11 +113,9 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_C
 def investigated(
     parts: Iterable[Heard | GroupEvents], *, unnamed: Callable[[], bool], lanes: bool
 ) -> Iterator[GroupCase | Failure]:
-    """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group.
-
-    `unnamed` says, at the end, whether groups that no line names are this one's to tell of; `lanes` whether histories
-    come with swim lanes.
-    """
+    """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group."""
+    # `unnamed` says, at the end, whether groups that no line names are this one's to tell of; `lanes` whether histories
+    # come with swim lanes.
     shared: dict[str, UngroupedEvents] = defaultdict(UngroupedEvents)
     logs: dict[str, LogsRead] = {}
     for part in parts:
@@ -137,7 +137,7 @@ def investigated(
 
 
 def _unnamed(shared: Mapping[str, UngroupedEvents], *, lanes: bool) -> Iterator[GroupCase | Failure]:
-    """The cases of groups that no line names; which of them belong to groups that others name, the report sorts out."""
+    # The cases of groups that no line names; which of them belong to groups that others name, the report sorts out.
     by_cluster = (
         found for cluster, ungrouped in shared.items() for found in (ungrouped.clusters or {cluster: ungrouped}).items()
     )
@@ -149,7 +149,7 @@ def _unnamed(shared: Mapping[str, UngroupedEvents], *, lanes: bool) -> Iterator[
 
 
 def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> GroupCase | Failure:
-    """The case of one group; one that cannot be made must not take the other groups' cases with it."""
+    # The case of one group; one that cannot be made must not take the other groups' cases with it.
     try:
         return ask()
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
@@ -157,7 +157,7 @@ def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> Gro
 
 
 def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
-    """Rows in order in; out comes what passes through as it is, and between it the cases."""
+    # Rows in order in; out comes what passes through as it is, and between it the cases.
     passed: list[Row] = []
     before = LinesBefore(())
     has_counts = False
@@ -192,21 +192,17 @@ def _split_lines(row: Row) -> SplitLines:
 
 
 def _row_of_result(found: GroupCase | Failure) -> Row:
-    if isinstance(found, Failure):
-        return _failure_row(found)
-    history = found.history
-    try:
-        return Row(shard=0, kind=Kind.CASE, cluster=history.cluster, group=history.group, payload=payload_of(found))
-    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-        return _failure_row(Failure(cluster=history.cluster, group=history.group, error=defects.describe(error)))
-
-
-def _failure_row(failure: Failure) -> Row:
-    return Row(shard=0, kind=Kind.FAILURE, cluster=failure.cluster, group=failure.group, payload=payload_of(failure))
+    if isinstance(found, GroupCase):
+        history = found.history
+        try:
+            return Row(shard=0, kind=Kind.CASE, cluster=history.cluster, group=history.group, payload=payload_of(found))
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+            found = Failure(cluster=history.cluster, group=history.group, error=defects.describe(error))
+    return Row(shard=0, kind=Kind.FAILURE, cluster=found.cluster, group=found.group, payload=payload_of(found))
 
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    """Many small rows a batch, and few large ones."""
+    # Many small rows a batch, and few large ones.
     waiting: list[Row] = []
     size = 0
     for row in rows:

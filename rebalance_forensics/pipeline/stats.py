@@ -91,10 +91,10 @@ class HostStats(Struct, frozen=True, kw_only=True):
 
 
 class SplitStats(Struct, frozen=True, kw_only=True):
-    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there.
+    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there."""
 
-    `first` and `last` are the earliest and the latest time, `opening` and `closing` those of its first and last record.
-    """
+    # `first` and `last` are the earliest and the latest time, `opening` and `closing` those of its first and last
+    # record.
 
     path: str
     index: int

@@ -85,7 +85,7 @@ def _of_file(
 
 
 def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostStats, clocks: Clocks) -> InputSummary:
-    """The share of one host; what is not counted by host stands in the summary of the whole file."""
+    # The share of one host; what is not counted by host stands in the summary of the whole file.
     clock = clocks.get((file.path, host.host))
     moved = _onto(clock)
     return InputSummary(
@@ -98,12 +98,9 @@ def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostSt
         envelope="+".join(profile.envelopes) or None,
         zone=dict(profile.zones).get(host.host) or profile.zone or (clock.zone if clock else None),
         clock_skew_ms=clock.skew_ms if clock else None,
-        bytes=0,
-        lines=0,
         records=host.matched + host.unmatched_kafka,
         matched=host.matched,
         unmatched_kafka=host.unmatched_kafka,
-        unparsed=0,
         first=moved(host.first),
         last=moved(host.last),
     )
@@ -128,8 +125,6 @@ def _merged_hosts(splits: Sequence[SplitStats]) -> list[HostStats]:
 
 
 def _onto(clock: FileClock | None) -> Callable[[EpochMs | None], EpochMs | None]:
-    """Moves a file's times onto the common clock."""
-
     def moved(at: EpochMs | None) -> EpochMs | None:
         return at if at is None or clock is None else clock.on_group_clock(at)
 
@@ -137,8 +132,4 @@ def _onto(clock: FileClock | None) -> Callable[[EpochMs | None], EpochMs | None]
 
 
 def _unread(plan: ReadPlan, path: str, sentence: str) -> InputSummary:
-    return InputSummary(
-        path=path, cluster=plan.reading.cluster_of(path), host=None, component=None, kafka_version=None, layout=None,
-        envelope=None, zone=None, clock_skew_ms=None, bytes=0, lines=0, records=0, matched=0, unmatched_kafka=0,
-        unparsed=0, first=None, last=None, errors=(sentence,),
-    )  # fmt: skip
+    return InputSummary(path=path, cluster=plan.reading.cluster_of(path), errors=(sentence,))

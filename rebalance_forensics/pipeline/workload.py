@@ -7,19 +7,15 @@ from itertools import count
 from zlib import crc32
 
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.sources.files.budgets import UNPACKED
-from rebalance_forensics.sources.files.containers import UNREADABLE
-from rebalance_forensics.sources.files.decompression import chunks_of
+from rebalance_forensics.sources.files import budgets, containers, decompression
 from rebalance_forensics.sources.records.splits import Split
 
 _MASK = 0xFFFFFFFF
 
 
 def shard_keys(shards: int) -> tuple[int, ...]:
-    """`shards` numbers that Spark's hash partitioner deals to as many different partitions.
-
-    0, 1, 2, … would not do: Spark hashes the number first, and two of them may well share a partition.
-    """
+    """`shards` numbers that Spark's hash partitioner deals to as many different partitions."""
+    # 0, 1, 2, … would not do: Spark hashes the number first, and two of them may well share a partition.
     keys: dict[int, int] = {}
     for number in count():
         if len(keys) == shards:
@@ -34,7 +30,7 @@ def shard_of(cluster: str, group: str, keys: tuple[int, ...]) -> int:
 
 
 def _spark_hash(number: int) -> int:
-    """Murmur3 (x86, 32 bit, seed 42) of one int, as Spark's HashPartitioning computes it; signed."""
+    # Murmur3 (x86, 32 bit, seed 42) of one int, as Spark's HashPartitioning computes it; signed.
     k = number * 0xCC9E2D51 & _MASK
     k = _rotated(k, 15) * 0x1B873593 & _MASK
     h = _rotated(42 ^ k, 13) * 5 + 0xE6546B64 & _MASK
@@ -59,7 +55,7 @@ def weight(split: Split) -> int:
     """The bytes a split makes its reader go through."""
     if split.end is not None:
         return split.end - split.start
-    return split.file.size * UNPACKED if split.file.codec else split.file.size - split.start
+    return split.file.size * budgets.UNPACKED if split.file.codec else split.file.size - split.start
 
 
 def workload(splits: Sequence[Split], catalog: Catalog) -> int:
@@ -73,7 +69,7 @@ def workload(splits: Sequence[Split], catalog: Catalog) -> int:
 
 
 def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:
-    """A window at each of some places at equal distances; of what is packed only the beginning can be had at once."""
+    # A window at each of some places at equal distances; of what is packed only the beginning can be had at once.
     places = [total * (2 * number + 1) // (2 * _PLACES) for number in range(_PLACES)]
     before = 0
     for split in splits:
@@ -85,10 +81,10 @@ def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:
 
 
 def _window(split: Split, start: int) -> bytes:
-    """What cannot be read is reported when it is read in earnest."""
+    # What cannot be read is reported when it is read in earnest.
     try:
-        return next(chunks_of(split.file.place, start), b"")[:_WINDOW]
-    except UNREADABLE:
+        return next(decompression.chunks_of(split.file.place, start), b"")[:_WINDOW]
+    except containers.UNREADABLE:
         return b""
 
 

@@ -48,14 +48,14 @@ class Process:
 
 @cache
 def _world() -> str:
-    """Empty where the system does not tell, and then no process is ever taken for dead."""
+    # Empty where the system does not tell, and then no process is ever taken for dead.
     with suppress(OSError):
         return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
     return ""
 
 
 def _state(pid: int) -> tuple[str, str]:
-    """How a process is, and its start in clock ticks since the boot (proc(5), fields 3 and 22)."""
+    # How a process is, and its start in clock ticks since the boot (proc(5), fields 3 and 22).
     with suppress(OSError, IndexError):
         # The name of the program stands in parentheses and may hold anything.
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

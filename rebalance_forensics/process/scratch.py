@@ -54,7 +54,7 @@ def forget() -> None:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what killed processes of this user had no time to."""
+    # Remove what killed processes of this user had no time to.
     for left in (*place.glob(f"{PREFIX}*"), *place.glob(f"{SOCKETS_PREFIX}*")):
         with suppress(OSError, ValueError, TypeError):
             is_own = left.lstat().st_uid == os.getuid()

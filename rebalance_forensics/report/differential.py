@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import (
-    Blame,
-    Headline,
-    Incident,
-    RootCause,
-    RuledOut,
-    SearchedLog,
-    SignRow,
-    WouldDecide,
-)
+from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
@@ -105,10 +96,8 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
 
 
 def deciding(incident: Incident) -> Iterator[str]:
-    """`get the log of client reporting-2, 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on.
-
-    As many logs as a person reads, then how many more the JSON report names.
-    """
+    """`get the log of client reporting-2, 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on."""
+    # As many logs as a person reads, then how many more the JSON report names.
     for logs in wanted_logs(incident):
         between = f" ({either(logs.between)})" if logs.between else ""
         yield f"get {logs.needs}{_spanned(logs.started_at, logs.ended_at, incident.started_at)}{between}"
@@ -133,7 +122,8 @@ def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
         return ""
     begin = min(log.started_at for log in other.looked_in)
     end = max(log.ended_at for log in other.looked_in)
-    return f"looked in {_some(_paths(other.looked_in))}{_spanned(begin, end, incident.started_at)}"
+    paths = list(dict.fromkeys(log.path for log in other.looked_in))
+    return f"looked in {_some(paths)}{_spanned(begin, end, incident.started_at)}"
 
 
 class Exclusion(Struct, frozen=True, kw_only=True):
@@ -203,10 +193,6 @@ def _mark(row: SignRow, weight: int | None) -> str:
 
 def _most(row: SignRow) -> int:
     return max((abs(weight) for _, weight in row.weighs), default=0)
-
-
-def _paths(logs: tuple[SearchedLog, ...]) -> list[str]:
-    return list(dict.fromkeys(log.path for log in logs))
 
 
 def _some(places: list[str]) -> str:

@@ -20,10 +20,8 @@ _OTHER = re.compile(r"[^ -~]+")
 
 
 def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
-    """Write a document for programs and for grep: each field on a line, and each element of a field that is a list.
-
-    ASCII only, in the order it was built.
-    """
+    """Write a document for programs and for grep: each field on a line, and each element of a field that is a list."""
+    # ASCII only, in the order it was built.
     return "".join(pieces(document))
 
 

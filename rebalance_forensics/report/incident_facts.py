@@ -45,7 +45,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
 
 
 def _names_that_fit(names: Sequence[str]) -> int:
-    """How many names fit: made-up ones are long, and the first screen is for more than them."""
+    # How many names fit: made-up ones are long, and the first screen is for more than them.
     lengths = accumulate(len(name) for name in names[:NAMES_SHOWN])
     return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
 
@@ -90,3 +90,9 @@ def steps_of(cause: RootCause) -> Iterator[Step]:
         links: list[ChainLink] = list(run)
         first = links[0]
         yield Step(at=first.at, what=what, evidence=first.evidence, times=len(links), last_at=links[-1].at)
+
+
+def state_of(incident: Incident) -> tuple[str, bool, str, tuple[str, ...]]:
+    """What about an incident is worth saying again when it changes: severity, whether it lasts, cause and culprits."""
+    first = incident.root_causes[0]
+    return incident.severity, incident.ongoing, first.cause, tuple(culprit.name for culprit in first.culprits)

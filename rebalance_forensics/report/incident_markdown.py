@@ -20,10 +20,8 @@ LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)
 
 
 def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Iterator[str]:
-    """Tell an incident: facts, each possible cause with its timeline, proof and advice, and what is ruled out.
-
-    `to_fill_in` are facts that only people know.
-    """
+    """Tell an incident: facts, each possible cause with its timeline, proof and advice, and what is ruled out."""
+    # `to_fill_in` are facts that only people know.
     yield from (f"# {safe(incident.summary)}", "", "| | |", "|---|---|")
     yield from (f"| {label} | {safe(value)} |" for label, value in _facts(incident))
     yield from (f"| {label} | |" for label in to_fill_in)

@@ -55,7 +55,7 @@ def incident_document(incident: Incident) -> Document:
 def schema_text() -> str:
     """The JSON Schema (2020-12) of the report."""
     (schema,), definitions = msgspec.json.schema_components(
-        [_VIEW.struct_of(Report)], schema_hook=_schema_of_leaf, ref_template="#/$defs/{name}"
+        [_VIEW.struct_of(Report)], schema_hook=lambda leaf: _SCHEMAS[leaf.__name__], ref_template="#/$defs/{name}"
     )
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,10 +64,6 @@ def schema_text() -> str:
         "$defs": definitions,
     }
     return json.dumps(whole, indent=2) + "\n"
-
-
-def _schema_of_leaf(leaf: type) -> dict[str, Any]:
-    return _SCHEMAS[leaf.__name__]
 
 
 def _quoted(text: str) -> str:

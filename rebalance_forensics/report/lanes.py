@@ -1,4 +1,4 @@
-"""Swim lanes of a group: as the timeline drew them, or drawn from generations and pauses where it drew none."""
+"""What pictures of a group need to know: its period, how long each generation stood, what members are called."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Member, Span
-
-
-def lanes_of(history: GroupHistory) -> tuple[Lane, ...]:
-    """Give each broker and each member its lane, brokers first."""
-    return history.lanes or (*_coordinator_lanes(history), *_member_lanes(history))
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Mark, Member
 
 
 def period_of(history: GroupHistory) -> tuple[EpochMs, EpochMs] | None:
@@ -62,40 +57,10 @@ def _moments_of_lanes(history: GroupHistory) -> list[EpochMs]:
     return marks + [edge for edge in edges if edge is not None]
 
 
-def _coordinator_lanes(history: GroupHistory) -> Iterator[Lane]:
-    terms: dict[str, list[Span]] = defaultdict(list)
-    first = _moments_of_generations(history)
-    for term in history.coordinators:
-        start = term.started_at if term.started_at is not None else min(first, default=None)
-        if start is not None:
-            terms[term.broker].append(
-                Span(
-                    started_at=start, ended_at=term.ended_at, kind="coordinating", label=f"coordinates {history.group}"
-                )
-            )
-    for broker, spans in terms.items():
-        yield Lane(name=broker, kind="broker", spans=tuple(spans))
-
-
-def _member_lanes(history: GroupHistory) -> Iterator[Lane]:
-    spans: dict[str, list[Span]] = defaultdict(list)
-    for generation, until in stable_until(history):
-        for member in generation.members:
-            spans[member_name(member)].extend(_spans_of(generation, until))
-    for pause in history.pauses:
-        label = f"{pause.kind}: {', '.join(pause.partitions[:4]) or 'partitions not named'}"
-        spans[pause.client_id or pause.member_id or "unnamed member"].append(
-            Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
-        )
-    for name, stretches in sorted(spans.items()):
-        yield Lane(name=name, kind="client", spans=tuple(sorted(stretches, key=lambda span: span.started_at)))
-
-
-def _spans_of(generation: Generation, until: EpochMs | None) -> Iterator[Span]:
-    number = generation.generation
-    start, done = generation.started_at, generation.completed_at
-    if start is not None and done is not None and done > start:
-        yield Span(started_at=start, ended_at=done, kind="joining", label="rejoins", generation=number)
-    begun = done if done is not None else start
-    if begun is not None:
-        yield Span(started_at=begun, ended_at=until, kind="member", label=f"generation {number}", generation=number)
+def lanes_by_mark(history: GroupHistory) -> dict[Mark, tuple[str, ...]]:
+    """Each mark once, with the names of the lanes it stands in."""
+    lanes: dict[Mark, list[str]] = defaultdict(list)
+    for lane in history.lanes:
+        for mark in lane.marks:
+            lanes[mark].append(lane.name)
+    return {mark: tuple(dict.fromkeys(names)) for mark, names in lanes.items()}

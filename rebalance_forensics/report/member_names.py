@@ -79,7 +79,7 @@ def with_short_names(text: str, short: Mapping[str, str], members: Sequence[str]
 
 
 def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
-    """The client ids that several members of one generation have: readers of one process, or Kafka's default."""
+    # The client ids that several members of one generation have: readers of one process, or Kafka's default.
     return frozenset(
         client
         for generation in history.generations
@@ -89,7 +89,7 @@ def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
 
 
 def _places(members: Sequence[Member]) -> dict[str, str]:
-    """Where each instance of Streams runs; its process where several run in one place, or the place is unknown."""
+    # Where each instance of Streams runs; its process where several run in one place, or the place is unknown.
     processes: dict[str, set[str]] = defaultdict(set)
     where: dict[str, str] = {}
     for member in members:

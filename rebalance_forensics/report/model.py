@@ -21,21 +21,21 @@ class InputSummary(Struct, frozen=True, kw_only=True):
 
     path: str
     cluster: str
-    host: str | None
-    component: str | None
-    kafka_version: str | None
-    layout: str | None
-    envelope: str | None
-    zone: str | None
-    clock_skew_ms: int | None
-    bytes: Amount
-    lines: Amount
-    records: Amount
-    matched: Amount
-    unmatched_kafka: Amount
-    unparsed: Amount
-    first: Time | None
-    last: Time | None
+    host: str | None = None
+    component: str | None = None
+    kafka_version: str | None = None
+    layout: str | None = None
+    envelope: str | None = None
+    zone: str | None = None
+    clock_skew_ms: int | None = None
+    bytes: Amount = 0
+    lines: Amount = 0
+    records: Amount = 0
+    matched: Amount = 0
+    unmatched_kafka: Amount = 0
+    unparsed: Amount = 0
+    first: Time | None = None
+    last: Time | None = None
     errors: tuple[str, ...] = ()
 
 
@@ -47,11 +47,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """All that was read and found.
+    """All that was read and found."""
 
-    Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start. Groups and incidents
-    of a busy cluster lie in a file: they are read one after another, or only their outlines.
-    """
+    # Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start. Groups and
+    # incidents of a busy cluster lie in a file: they are read one after another, or only their outlines.
 
     JSON: ClassVar[str] = "schema_version, tool, inputs, groups, incidents, gaps"
 

@@ -32,10 +32,8 @@ def remedy(error: OSError) -> str:
 
 
 def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> None:
-    """Replace a file by a new text, given whole or in pieces, in one step; OutputError, and the old one stays, if not.
-
-    Nothing is written where making the pieces fails.
-    """
+    """Replace a file by a text, whole or in pieces, in one step; OutputError, and the old one stays, if not."""
+    # Nothing is written where making the pieces fails.
     chunks = [text] if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file():
@@ -62,13 +60,10 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     unfinished = Path(name)
     try:
         yield unfinished
-        unfinished.chmod(_permissions(target) if mode is None else mode)
+        # A replaced file keeps its permissions, which were chosen once; a new file is its owner's alone.
+        kept = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
+        unfinished.chmod(kept if mode is None else mode)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-
-
-def _permissions(target: Path) -> int:
-    """Keep a replaced file's permissions, which were chosen once; a new file is its owner's alone."""
-    return target.stat().st_mode & 0o777 if target.exists() else PRIVATE

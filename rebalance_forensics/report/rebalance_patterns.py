@@ -103,7 +103,6 @@ def _first_of(passages: Sequence[Passage], noun: str) -> str:
 
 
 def _members(rounds: Sequence[Participation]) -> Iterator[str]:
-    """How many took part, and who was missing, new or renewed, with how often."""
     sizes = [len(participation.members) for participation in rounds if participation.members is not None]
     if not sizes:
         return
@@ -161,7 +160,6 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
 
 
 def _moves_without_departure(changes: Sequence[LeaderChange]) -> str:
-    """How often the leadership moved though the former leader had not left."""
     kept_out = sum(change.former_took_part is True for change in changes)
     if not kept_out:
         return ""
@@ -218,7 +216,7 @@ def _failures(failures: Sequence[FailedAttempt]) -> Iterator[Sentence]:
 
 
 def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
-    """Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself."""
+    # Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself.
     for (evenly, setting), together in groupby(spacings, key=lambda spacing: (spacing.evenly, spacing.setting)):
         rhythm = list(together)
         yield from (
@@ -239,7 +237,8 @@ def _rhythm(rhythm: Sequence[Spacing], setting: str | None) -> Passage:
         else ("The rebalance before ", Clock(begin.at))
     )
     gaps = f"{len(rhythm)} regular intervals of {length}" if len(rhythm) > 1 else f"{length} apart"
-    return Passage(sentence=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple(_explanations(rhythm)))
+    why = dict.fromkeys(spacing.why for spacing in rhythm if spacing.why)
+    return Passage(sentence=(*span, f": {gaps}{_setting(begin, setting)}."), details=tuple((each,) for each in why))
 
 
 def _setting(spacing: Spacing, setting: str | None) -> str:
@@ -249,10 +248,6 @@ def _setting(spacing: Spacing, setting: str | None) -> str:
     # A timer may have run from somewhere within the gap: then the gap is not as long as the setting, but holds it.
     verb = "matches" if spacing.gap_ms <= spacing.value_ms * AS_LONG else "includes"
     return f", which {verb} {setting} ({spacing.value_ms} ms {known})"
-
-
-def _explanations(rhythm: Sequence[Spacing]) -> Iterator[Sentence]:
-    yield from ((why,) for why in dict.fromkeys(spacing.why for spacing in rhythm if spacing.why))
 
 
 def _participants(rounds: Sequence[Participation]) -> Iterator[Passage]:
@@ -286,7 +281,7 @@ def _participants(rounds: Sequence[Participation]) -> Iterator[Passage]:
 
 
 def _change(participation: Participation, seen: Collection[str]) -> Passage:
-    """What changed against the rebalance before; who was seen before that is back, and not new."""
+    # What changed against the rebalance before; who was seen before that is back, and not new.
     groups = (
         ("missing", participation.missing),
         ("new", [name for name in participation.new if name not in seen]),

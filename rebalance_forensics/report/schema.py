@@ -30,10 +30,9 @@ class Leaf(type):
 
 
 class View:
-    """The Structs of one output, with the fields of the model or with those that JSON shows.
+    """The Structs of one output, with the fields of the model or with those that JSON shows."""
 
-    `leaves` maps types of the model to the functions that write their values.
-    """
+    # `leaves` maps types of the model to the functions that write their values.
 
     def __init__(self, leaves: Mapping[Hint, Callable[[Value], object]], *, as_json: bool) -> None:
         self._leaves: list[tuple[Hint, type]] = [(hint, Leaf(write.__name__, (), {})) for hint, write in leaves.items()]

@@ -32,7 +32,7 @@ def iso(ms: int | None) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def _minute(minutes: int) -> str | None:
-    """`2026-03-01T10:02:`, for minutes since the epoch: formatting a date costs more than the rest of a document."""
+    # `2026-03-01T10:02:`, for minutes since the epoch: formatting a date costs more than the rest of a document.
     at = moment(minutes * MINUTE)
     return None if at is None else at.strftime("%Y-%m-%dT%H:%M:")
 

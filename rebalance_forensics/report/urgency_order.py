@@ -10,14 +10,19 @@ from rebalance_forensics.report.model import Report
 
 UNEXPLAINED = "unexplained"
 
-RANKS: dict[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+RANKS: dict[Severity, int] = {severity: rank for rank, severity in enumerate(reversed(SEVERITIES))}
+
+
+def severities_from(lowest: str) -> tuple[str, ...]:
+    """A severity and all that are worse."""
+    names: tuple[str, ...] = SEVERITIES
+    return names[names.index(lowest) :]
 
 
 def urgency(incident: Headline) -> tuple[bool, int, bool, int, int, int, int, str]:
-    """Sort key: what disturbed a whole cluster first, then the most severe, what still lasts, what stopped reading.
-
-    Where the logs do not tell of that, the longest pauses come first, then the earliest.
-    """
+    """Sort key: what disturbed a whole cluster first, then the most severe, what still lasts, what stopped reading."""
+    # Where the logs do not tell of that, the longest pauses come first, then the earliest.
     return (
         incident.scope != "cluster" or incident.severity == "info",
         RANKS[incident.severity],

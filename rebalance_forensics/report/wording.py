@@ -323,11 +323,7 @@ def names_besides(culprit: Culprit) -> tuple[str, ...]:
     """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
     # A reader of `broker-1` knows that its id is 1.
     known = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
-    return tuple(sorted((name for name in culprit.names if name not in known), key=_made_up))
-
-
-def _made_up(name: str) -> bool:
-    return bool(GENERATED.search(name))
+    return tuple(sorted((name for name in culprit.names if name not in known), key=lambda n: bool(GENERATED.search(n))))
 
 
 def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:

@@ -45,7 +45,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 
 def every_output(report: Report) -> str:
-    exported = [form.export(report) for form in formats().values()]
+    exported = [export(report) for export in formats().values()]
     timelines = [render_timeline(group) for group in report.groups]
     printed = [render(report, verbosity=1), render_coverage(report.inputs), *timelines]
     return "\n".join([to_json(report), to_html(report), *printed, *exported])

@@ -21,7 +21,7 @@ from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark import jvm_launch
 from rebalance_forensics.pipeline.spark.java import Java
-from rebalance_forensics.report.exports import Format, formats
+from rebalance_forensics.report.exports import formats
 from tests.broken_causes import causes_but_for
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
@@ -50,15 +50,11 @@ def broken(*_given: Any, **_named: Any) -> Any:  # noqa: ANN401 - it stands in f
     raise LookupError("nobody thought of it")
 
 
-def broken_export(format_: Format) -> Format:
-    return Format(name=format_.name, suffix=format_.suffix, summary=format_.summary, export=broken)
-
-
 def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = formats()
-    monkeypatch.setattr(output_files, "formats", lambda: whole | {"slack": broken_export(whole["slack"])})
+    monkeypatch.setattr(output_files, "formats", lambda: whole | {"slack": broken})
     monkeypatch.setattr("rebalance_forensics.report.html.to_html", broken)
     outputs = ("--export", "slack=s.json", "--export", "markdown=m.md", "--html", "r.html", "--json", "r.json")
     code, shown, said = called("analyze", *outputs)

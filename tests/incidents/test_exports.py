@@ -13,4 +13,4 @@ SAMPLES = all_samples()
 def test_the_receivers_of_exports_take_every_sample(sample: Sample) -> None:
     report = report_of(sample.folder)
     for name, obeys in RULES.items():
-        obeys(formats()[name].export(report))
+        obeys(formats()[name](report))

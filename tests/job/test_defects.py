@@ -86,7 +86,7 @@ def test_a_page_that_cannot_be_written_is_named_beside_the_tables(
 def test_an_index_that_cannot_be_written_is_named_beside_the_tables(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rebalance_forensics.job.write_index", broken)
+    monkeypatch.setattr("rebalance_forensics.job.publications.write_index", broken)
     code, said = job("--reports", "info")
     assert code == PARTIAL
     assert "the index of the reports could not be written: LookupError: nobody thought of it (" in said

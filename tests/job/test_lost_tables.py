@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.job.lake.damage import batches_of
+from rebalance_forensics.job.lake.layout import batches_of
 from rebalance_forensics.pipeline.inputs.stores import checked_store
 from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.conftest import Run, rows

@@ -18,7 +18,7 @@ from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.pipeline.tables.rows import finding_rows, incident_row, unread_row
+from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
 from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, UNREAD, Table
 from rebalance_forensics.report.model import Report
 from tests.incidents.sample import LOCAL, Sample, all_samples, report_of
@@ -37,12 +37,12 @@ def job(logs: Path, output: Path) -> int:
 
 def in_report(report: Report) -> Mapping[str, Told]:
     """What a report tells, as rows of the tables."""
-    cells = {
-        INCIDENTS: [incident_row(one) for one in report.incidents],
-        FINDINGS: [row for one in report.incidents for row in finding_rows(one)],
-        UNREAD: [unread_row(group, span) for group in report.groups for span in group.unread],
+    of_incidents = [each for incident in report.incidents for each in incident_rows(incident)]
+    all_rows = [*of_incidents, *(each for group in report.groups for each in history_rows(group))]
+    return {
+        table.name: _stored([row for name, row in all_rows if name is table], table)
+        for table in (INCIDENTS, FINDINGS, UNREAD)
     }
-    return {table.name: _stored(mine, table) for table, mine in cells.items()}
 
 
 def _stored(cells: Told, table: Table) -> Told:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from rebalance_forensics.job.alerts import state_of
-from rebalance_forensics.pipeline.tables.rows import incident_row
+from rebalance_forensics.pipeline.tables.rows import incident_rows
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, described, plain
 from tests.conftest import ROOT
 from tests.job.conftest import TABLES
@@ -42,7 +42,7 @@ def test_all_tables_are_compared_in_these_tests() -> None:
 
 
 def test_an_incident_keeps_what_was_ruled_out_and_what_would_decide() -> None:
-    rows = [incident_row(one) for one in (a_weighed_crash(), an_open_case())]
+    rows = [next(incident_rows(one))[1] for one in (a_weighed_crash(), an_open_case())]
     crash, open_case = pa.Table.from_pylist(rows, schema=plain(INCIDENTS.schema)).to_pylist()
     pause, partition = crash["ruled_out"]
     assert (pause["sign"], pause["evidence"]) == ("not-back-yet", [])

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_forensics.events.base import Speaker
 from rebalance_forensics.events.rebalances import JoinStarted
-from rebalance_forensics.pipeline.paste_zones import on_the_brokers_clock
+from rebalance_forensics.pipeline.short_logs import on_the_brokers_clock
 from rebalance_forensics.records import EpochMs, Origin
 
 HOUR = 3_600_000

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.pipeline.cases import CasesInFile
-from rebalance_forensics.pipeline.event_rows import event_of, row_of
-from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, object_of, payload_of, rows_of
+from rebalance_forensics.pipeline.results import CasesInFile
+from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, event_of, object_of, payload_of, row_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.timeline.coverage import LogSpan

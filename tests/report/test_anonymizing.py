@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from rebalance_forensics.pipeline.tables.rows import finding_rows, generation_row, incident_row
+from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
 from rebalance_forensics.report import terminal
 from rebalance_forensics.report.anonymizing import anonymized
 from rebalance_forensics.report.exports import formats
@@ -74,13 +74,13 @@ def told_in_lines() -> Report:
 
 def everything(report: Report) -> str:
     """Every output of `analyze`, and the report as the other commands would show it."""
-    exports = [one.export(report) for one in formats().values()]
+    exports = [one(report) for one in formats().values()]
     shown = [terminal.render(report, verbosity=1), terminal.render(report, why=True)]
     shown += [terminal.render_coverage(report.inputs), *map(terminal.render_timeline, report.groups)]
     shown += [terminal.render_whois(report, member.name) for group in report.groups for member in group.identities]
-    tables = [str(incident_row(incident)) for incident in report.incidents]
-    tables += [str(row) for incident in report.incidents for row in finding_rows(incident)]
-    tables += [str(generation_row(group, generation)) for group in report.groups for generation in group.generations]
+    rows = [row for incident in report.incidents for _, row in incident_rows(incident)]
+    rows += [row for group in report.groups for _, row in history_rows(group)]
+    tables = [str({**row, "id": "a hash, which may spell anything"}) for row in rows]
     return "\n".join([to_json(report), to_html(report), *shown, *tables, *exports])
 
 

@@ -41,8 +41,8 @@ def a_gap(kind: GapKind) -> Gap:
 
 
 def outputs(report: Report) -> dict[str, str]:
-    slack = json.loads(formats()["slack"].export(report))["text"]
-    markdown = formats()["markdown"].export(report)
+    slack = json.loads(formats()["slack"](report))["text"]
+    markdown = formats()["markdown"](report)
     return {"terminal": terminal.render(report), "page": to_html(report), "slack": slack, "markdown": markdown}
 
 
@@ -66,7 +66,7 @@ def test_an_unexplained_rebalance_is_not_benign() -> None:
     assert "Planned or benign: 1\n  startup" in told["terminal"]
     assert '<h2 id="unexplained">Unexplained</h2>' in told["page"]
     faulty = replace(crash_report(), incidents=(*crash_report().incidents, an_unexplained()))
-    assert "## Unexplained\n\n- payments on prod, 2026-03-01" in formats()["markdown"].export(faulty)
+    assert "## Unexplained\n\n- payments on prod, 2026-03-01" in formats()["markdown"](faulty)
 
 
 def test_too_little_to_judge_is_no_clean_bill() -> None:

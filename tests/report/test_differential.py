@@ -199,7 +199,7 @@ def test_the_page_folds_the_table_under_each_incident() -> None:
 
 
 def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
-    text = formats()["markdown"].export(open_report())
+    text = formats()["markdown"](open_report())
     assert f"| To settle it | {DECIDES} |" in text
     assert "## Or network-partition, 27 %" in text
     assert "- **process-pause**: it had not come back by the end of the logs (looked in broker-1/server.log," in text
@@ -216,10 +216,10 @@ def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_progra
     page = to_html(report)
     assert page.lower().count("the log of client app-") == LOGS_SHOWN
     assert "And 988 more logs; the JSON report names them all." in page
-    markdown = formats()["markdown"].export(report)
+    markdown = formats()["markdown"](report)
     assert markdown.count("the log of client app-") == LOGS_SHOWN
     assert "| To settle it | and 988 more logs; the JSON report names them all |" in markdown
-    assert "and 988 more logs" in formats()["pagerduty"].export(report)
+    assert "and 988 more logs" in formats()["pagerduty"](report)
     assert len(json.loads(to_json(report))["incidents"][0]["would_decide"]) == 1_000
 
 
@@ -229,13 +229,13 @@ def test_short_messages_name_a_rival_only_where_it_matters() -> None:
         open_report(), incidents=(replace(an_open_case(), root_causes=(a_weighed_crash().root_causes[0], minor)),)
     )
     for name in ("slack", "pagerduty"):
-        assert "network-partition, 27 %" in formats()[name].export(open_report())
-        assert DECIDES in formats()[name].export(open_report())
-        assert "network-partition" not in formats()[name].export(slight)
+        assert "network-partition, 27 %" in formats()[name](open_report())
+        assert DECIDES in formats()[name](open_report())
+        assert "network-partition" not in formats()[name](slight)
 
 
 def test_a_rival_is_a_note_in_sarif_whatever_the_incident_is() -> None:
-    verdict, rival = json.loads(formats()["sarif"].export(open_report()))["runs"][0]["results"]
+    verdict, rival = json.loads(formats()["sarif"](open_report()))["runs"][0]["results"]
     assert (verdict["level"], rival["level"]) == ("warning", "note")
     assert rival["message"]["text"].startswith("Or network-partition, 27 %: Consumer payments-2 lost its brokers.")
 

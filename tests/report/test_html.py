@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html import to_html
-from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.names import brief, sentence
 from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.model import Report
@@ -203,12 +202,6 @@ def test_the_timeline_table_tells_events_with_their_lines_also_without_a_script(
     for words in ("session expired", "broker-1/server.log:4711", "has failed, removing it from the group"):
         assert words in table
     assert table.index("4711") < table.index("4720")
-
-
-def test_lanes_are_drawn_from_generations_where_the_timeline_drew_none() -> None:
-    report = replace(crash_report(), groups=(replace(payments(), lanes=()),))
-    names = [row.name for row in content_of(report).pictures[-1].rows]
-    assert names == ["generations", "broker-1", "payments-1", "payments-2", "payments-3"]
 
 
 def test_a_page_of_many_events_stays_small_and_says_what_it_leaves_out() -> None:

@@ -147,7 +147,7 @@ def test_a_follow_up_whose_begin_no_line_tells_is_drawn_where_it_ends() -> None:
 
 
 def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
-    quiet = with_generations(a_generation(7, 60, 62))
+    quiet = with_generations(a_generation(7, 60, 62), lanes=(replace(payments().lanes[0], marks=()),))
     assert [meaning for _, meaning in legend(history_picture(quiet), "members")] == [
         *("rebalancing", "generation stable", "broker coordinates")
     ]

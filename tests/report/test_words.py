@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact
-from rebalance_forensics.report.html.axis import ticks
-from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of
+from rebalance_forensics.report.html.shapes import ticks
+from rebalance_forensics.report.lanes import leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
@@ -109,17 +109,6 @@ def test_an_axis_of_a_decade_still_has_labels() -> None:
 
 def test_an_axis_of_a_log_with_broken_dates_has_no_thousand_labels() -> None:
     assert 2 <= len(ticks(-700_000 * DAY, 2_900_000 * DAY)) <= 12
-
-
-def test_members_have_lanes_even_when_only_brokers_spoke() -> None:
-    lanes = lanes_of(replace(payments(), lanes=(), identities=()))
-    assert [(lane.kind, lane.name) for lane in lanes] == [
-        ("broker", "broker-1"),
-        ("client", "payments-1"),
-        ("client", "payments-2"),
-        ("client", "payments-3"),
-    ]
-    assert [span.kind for span in lanes[2].spans] == ["joining", "member"]
 
 
 def test_the_leader_is_known_by_all_its_names() -> None:

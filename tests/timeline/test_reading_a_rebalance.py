@@ -10,11 +10,10 @@ import pytest
 
 from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
 from rebalance_forensics.pipeline.run import analyze
-from rebalance_forensics.pipeline.schemas import Kind, rows_of
+from rebalance_forensics.pipeline.schemas import Kind, event_of, rows_of
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.model import Report

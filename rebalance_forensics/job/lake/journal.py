@@ -7,13 +7,14 @@ harm: the journal names the files that go, and none that came after it was writt
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
-from rebalance_forensics.job.lake.damage import undamaged
-from rebalance_forensics.job.lake.layout import directory_of, unfinished_runs, work_of
+import msgspec
+from msgspec import Struct
+
+from rebalance_forensics.job.lake.layout import undamaged, unfinished_runs, work_of
 from rebalance_forensics.pipeline.inputs.stores import Store
 
 _JOURNAL = "journal.json"
@@ -22,10 +23,14 @@ Confirm = Callable[[], None]
 """Raises where another run may own the tables by now."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Journal:
     """Which directories a run replaces (those that are there are emptied) and with which of its files."""
 
+    store: Store
+    work: str
+    """The directory of the run's unfinished files."""
+    run: str
     replaced: dict[str, list[str]] = field(default_factory=dict)
 
     def replace(self, directories: Iterable[str]) -> None:
@@ -33,26 +38,26 @@ class Journal:
         for directory in directories:
             self.replaced.setdefault(directory, [])
 
-    def put(self, directory: str, file: str) -> None:
-        """A finished file for a directory."""
-        self.replaced.setdefault(directory, []).append(file)
+    def put(self, *files: str) -> None:
+        """Finished files for the directories they belong to."""
+        for file in files:
+            self.replaced.setdefault(_directory(_target_of(self.work, file)), []).append(file)
+
+    def write(self, path: str, data: bytes) -> None:
+        """A whole file, for its place."""
+        self.store.write(f"{self.work}/{FILES}/{path}", data)
+        self.put(f"{self.work}/{FILES}/{path}")
 
 
-def staged(work: str, table: str, day: int, cluster: str, name: str) -> str:
-    """Where a file waits before it is put in its place."""
-    return f"{work}/{FILES}/{directory_of(table, day, cluster)}/{name}"
-
-
-def target_of(work: str, file: str) -> str:
-    """Where a waiting file belongs."""
+def _target_of(work: str, file: str) -> str:
     return file.removeprefix(f"{work}/{FILES}/")
 
 
-def decide(store: Store, work: str, journal: Journal, confirm: Confirm) -> Decided:
+def decide(journal: Journal, confirm: Confirm) -> Decided:
     """Write down what will be done: from now on, a run's tables are the tables."""
-    decided = Decided.of(store, work, journal)
+    decided = Decided.of(journal)
     confirm()
-    store.write(f"{work}/{_JOURNAL}", decided.text())
+    journal.store.write(f"{journal.work}/{_JOURNAL}", msgspec.json.encode(decided))
     return decided
 
 
@@ -70,7 +75,7 @@ def recover(store: Store, scope: str, confirm: Confirm) -> int:
         work = work_of(scope, run)
         if store.kind(f"{work}/{_JOURNAL}") == "file":
             with undamaged(store.uri, f"{work}/{_JOURNAL}"):
-                decided = Decided.parse(store.read(f"{work}/{_JOURNAL}"))
+                decided = msgspec.json.decode(store.read(f"{work}/{_JOURNAL}"), type=Decided)
             if decided.stands(store, work):
                 decided.apply(store, work, confirm)
                 finished += 1
@@ -79,46 +84,36 @@ def recover(store: Store, scope: str, confirm: Confirm) -> int:
     return finished
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class Decided(Struct, frozen=True, kw_only=True):
     """Which waiting files go to their places, and which files that are there now go."""
 
     arriving: list[str]
     leaving: list[str]
 
     @classmethod
-    def of(cls, store: Store, work: str, journal: Journal) -> Decided:
+    def of(cls, journal: Journal) -> Decided:
         """Everything that lies in a replaced directory leaves, but for what arrives there."""
         arriving = sorted(file for files in journal.replaced.values() for file in files)
-        kept = {target_of(work, file) for file in arriving}
-        there = (file.path for directory in sorted(journal.replaced) for file in store.files(directory))
+        kept = {_target_of(journal.work, file) for file in arriving}
+        there = (file.path for directory in sorted(journal.replaced) for file in journal.store.files(directory))
         return cls(arriving=arriving, leaving=[path for path in there if path not in kept])
-
-    @classmethod
-    def parse(cls, text: bytes) -> Decided:
-        """A decision from its text."""
-        return cls(**json.loads(text))
-
-    def text(self) -> bytes:
-        """The decision as text."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
 
     def stands(self, store: Store, work: str) -> bool:
         """True if all its files exist, waiting or in place; if not, a later run has replaced them."""
-        return all("file" in (store.kind(file), store.kind(target_of(work, file))) for file in self.arriving)
+        return all("file" in (store.kind(file), store.kind(_target_of(work, file))) for file in self.arriving)
 
     def apply(self, store: Store, work: str, confirm: Confirm) -> None:
         """New files in, old files out, directory by directory; what was moved before is not there to move again."""
         steps: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
         for file in self.arriving:
-            steps[_directory(target_of(work, file))][0].append(file)
+            steps[_directory(_target_of(work, file))][0].append(file)
         for old in self.leaving:
             steps[_directory(old)][1].append(old)
         for _, (arriving, leaving) in sorted(steps.items()):
             for file in arriving:
                 confirm()
                 if store.kind(file) == "file":
-                    store.move(file, target_of(work, file))
+                    store.move(file, _target_of(work, file))
             for old in leaving:
                 confirm()
                 store.delete(old)

@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -49,10 +49,9 @@ def slot_of(store: Store, name: str) -> Slot | None:
 
 
 class NumberedFiles:
-    """A text in a file system: each state is a file of the next number, and no number is created twice.
+    """A text in a file system: each state is a file of the next number, and no number is created twice."""
 
-    O_EXCL is one step on local disks and over NFS alike, while a rename replaces whatever is there.
-    """
+    # O_EXCL is one step on local disks and over NFS alike, while a rename replaces whatever is there.
 
     def __init__(self, directory: Path, mode: int = 0o600) -> None:
         self._directory, self._mode = directory, mode
@@ -160,16 +159,19 @@ def _tag(meta: Mapping[str, Any]) -> str:
     return json.dumps({name: meta[name] for name in ("e_tag", "version") if meta.get(name) is not None})
 
 
-_RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
-_PATIENCE = {"timeout": "10s"}
-
-
 def conditional_store(store: Store) -> Any:  # noqa: ANN401 - one of obstore's stores
     """The store as obstore opens it; None for a store without conditional puts (HDFS)."""
     parts = urlsplit(store.uri)
     scheme = ALIASES.get(parts.scheme, parts.scheme)
     make = {"s3": _s3, "gs": _google, "gcs": _google, "abfs": _azure, "abfss": _azure}.get(scheme)
     return make(store.uri) if make else None
+
+
+def _patient(scheme: str = "https") -> dict[str, Any]:
+    return {
+        "client_options": {"timeout": "10s", "allow_http": scheme == "http"},
+        "retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=20)},
+    }
 
 
 def _s3(uri: str) -> Any:  # noqa: ANN401
@@ -189,9 +191,8 @@ def _s3(uri: str) -> Any:  # noqa: ANN401
         parts.netloc,
         prefix=parts.path.strip("/") or None,
         config=config,
-        client_options=_client(settings.get("scheme", "https")),
-        retry_config=_RETRY,
         credential_provider=provider,
+        **_patient(settings.get("scheme", "https")),
     )
 
 
@@ -207,19 +208,14 @@ def _google(uri: str) -> Any:  # noqa: ANN401
         bucket,
         prefix=urlsplit(uri).path.strip("/") or None,
         config=config,
-        client_options=_client(urlsplit(server or uri).scheme),
-        retry_config=_RETRY,
+        **_patient(urlsplit(server or uri).scheme),
     )
 
 
 def _azure(uri: str) -> Any:  # noqa: ANN401
     from obstore.store import AzureStore  # noqa: PLC0415
 
-    return AzureStore.from_url(uri, client_options=_client("https"), retry_config=_RETRY)
-
-
-def _client(scheme: str) -> Any:  # noqa: ANN401 - obstore's client options
-    return {**_PATIENCE, "allow_http": scheme == "http"}
+    return AzureStore.from_url(uri, **_patient())
 
 
 _left_behind: set[str] = set()
@@ -227,17 +223,12 @@ _left_behind: set[str] = set()
 _TAKEN = "another job has taken its lease over"
 
 
-class Slot(Protocol):
-    """Where the text of a lease lies."""
+Slot = NumberedFiles | ConditionalObject
+"""Where the text of a lease lies.
 
-    def read(self) -> tuple[str, str] | None:
-        """The text and a tag for this state of it; None where there is none yet."""
-
-    def swap(self, tag: str | None, text: str) -> str | None:
-        """Put another text in place of the state with this tag; its tag, or None where another process was faster."""
-
-    def free(self, tag: str, text: str) -> bool:
-        """Write over one's own state for good, also on a full disk; whether it was one's own still."""
+`read` gives it with a tag for this state of it, None where there is none yet; `swap` puts another in place of the state
+with this tag, and gives its tag, None where another process was faster; `free` writes over one's own state for good,
+also on a full disk, if it was one's own still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +249,11 @@ class Record:
     lasts_ms: int
     change: str = field(default_factory=lambda: uuid4().hex)
     """No two states have the same text, so a writer that heard nothing can tell whether it succeeded."""
+
+    @classmethod
+    def free(cls, now_ms: int, lasts_ms: int) -> Record:
+        """A record without a holder."""
+        return cls(holder=None, since_ms=now_ms, ends_ms=now_ms, lasts_ms=lasts_ms)
 
     def text(self) -> str:
         """The record as text."""
@@ -299,7 +295,7 @@ class Watch:
         return record if record.holder and not self._is_over(record, record.holder) else None
 
     def _is_over(self, record: Record, holder: Process) -> bool:
-        """True if the holder died or let the lease expire; wall clocks of two machines may be minutes apart."""
+        # True if the holder died or let the lease expire; wall clocks of two machines may be minutes apart.
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
         by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + 5 * MINUTE_MS
         over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
@@ -326,8 +322,7 @@ class Watch:
         state = self._slot.read() if standing is None else None
         if state is None or Record.parse(state[0], self._lasts_ms).holder is None:
             return standing
-        now = self._clock.wall_ms()
-        free = Record(holder=None, since_ms=now, ends_ms=now, lasts_ms=self._lasts_ms)
+        free = Record.free(self._clock.wall_ms(), self._lasts_ms)
         if state[1] == self._tag and self._slot.swap(state[1], free.text()) is not None:
             return None
         changed = self._slot.read()
@@ -350,15 +345,14 @@ class Lease:
         """Begin its time anew; raise LeaseLost where another process holds it."""
         with self._lock:
             now, steady = self._clock.wall_ms(), self._clock.steady_ms()
-            self._swap(
-                Record(
-                    holder=self._record.holder,
-                    since_ms=self._record.since_ms,
-                    ends_ms=now + self.lasts_ms,
-                    lasts_ms=self.lasts_ms,
-                )
-            )
-            self._renewed_ms = steady
+            if self._lost:
+                raise LeaseLost(_TAKEN)
+            record = replace(self._record, ends_ms=now + self.lasts_ms, change=uuid4().hex)
+            tag = self._slot.swap(self._tag, record.text())
+            if tag is None:
+                self._lost = True
+                raise LeaseLost(_TAKEN)
+            self._record, self._tag, self._renewed_ms = record, tag, steady
 
     def confirm(self) -> None:
         """Raise LeaseLost where it is lost; asks only when half of its time is over."""
@@ -383,8 +377,7 @@ class Lease:
             if self._lost:
                 raise LeaseLost(_TAKEN)
             self._lost = True
-            now = self._clock.wall_ms()
-            free = Record(holder=None, since_ms=now, ends_ms=now, lasts_ms=self.lasts_ms)
+            free = Record.free(self._clock.wall_ms(), self.lasts_ms)
             try:
                 freed = self._slot.free(self._tag, free.text())
             except OSError:
@@ -392,12 +385,3 @@ class Lease:
                 raise
             if not freed:
                 raise LeaseLost(_TAKEN)
-
-    def _swap(self, record: Record) -> None:
-        if self._lost:
-            raise LeaseLost(_TAKEN)
-        tag = self._slot.swap(self._tag, record.text())
-        if tag is None:
-            self._lost = True
-            raise LeaseLost(_TAKEN)
-        self._record, self._tag = record, tag

@@ -6,14 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from rebalance_forensics.job.lake.damage import batches_of
-from rebalance_forensics.job.lake.layout import partition_files
+from rebalance_forensics.job.lake.layout import batches_of, partition_files
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.inputs.sights import Sight, is_another, read_as, shown, sight_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import hashed
-from rebalance_forensics.pipeline.tables.schemas import INPUTS
+from rebalance_forensics.pipeline.tables.schemas import INPUTS, Cells
 from rebalance_forensics.sources.files.budgets import Allowance, Limits
 from rebalance_forensics.sources.profiles.profile import FileProfile
 
@@ -109,7 +107,7 @@ def known_sights(
 
 
 def _known(entries: Collection[Entry], file: Listed, limits: Limits, since_ms: int | None) -> list[Sight]:
-    """What is known of a file, or of all members of an archive; nothing where any of it has to be opened again."""
+    # What is known of a file, or of all members of an archive; nothing where any of it has to be opened again.
     if any(entry.cells["head"] is None or entry.cells["etag"] is None for entry in entries):
         return []
     current = [entry for entry in entries if entry.was_read_at(file.etag)]
@@ -122,7 +120,6 @@ def _known(entries: Collection[Entry], file: Listed, limits: Limits, since_ms: i
 
 
 def _was_allowed_less(sight: Sight, now: Allowance) -> bool:
-    """True if less of a file could be unpacked when it was opened."""
     then = sight.file.allowance
     return then is not None and (then.unpacked, then.seconds) < (now.unpacked, now.seconds)
 
@@ -154,7 +151,7 @@ def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
 
 
 def _beginning(entry: Entry) -> _Beginning:
-    """What the later states of a file are found by: its directory and beginning; of one never read, its name."""
+    # What the later states of a file are found by: its directory and beginning; of one never read, its name.
     size = int(entry.cells["head_bytes"] or 0)
     return (entry.path.rpartition("/")[0], size, entry.cells["head"]) if size else (entry.path, 0, None)
 
@@ -167,15 +164,8 @@ def changes(
     for path, identity in sorted(kin.identities.items()):
         entry, former = kin.current.get(path), kin.former.get(path, [])
         sight, how = sights[path], read_as(profiles[path], sights[path].look)
-        if (
-            entry is not None
-            and path not in again
-            and (entry.file_id, entry.cells["read_as"])
-            == (
-                identity.file_id,
-                how,
-            )
-        ):
+        known = None if entry is None or path in again else (entry.file_id, entry.cells["read_as"])
+        if entry is not None and known == (identity.file_id, how):
             found.dropped += former
             noted = noted_cells(sight, profiles[path])
             if any(entry.cells[name] != value for name, value in noted.items()):
@@ -199,7 +189,7 @@ def noted_cells(sight: Sight, profile: FileProfile) -> Cells:
 
 
 def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
-    """What each file is known by; of several that begin alike, all but the first by its name too."""
+    # What each file is known by; of several that begin alike, all but the first by its name too.
     found: dict[str, Identity] = {}
     claimed: set[str] = set()
     for path, sight in sorted(sights.items()):
@@ -212,7 +202,7 @@ def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
 
 
 def _is_current(entry: Entry, sight: Sight) -> bool:
-    """True if a file was read as it is now; a file of the same size and time may be another one."""
+    # True if a file was read as it is now; a file of the same size and time may be another one.
     before, now = entry.cells.get("fingerprint"), sight.fingerprint
     if not entry.was_read_at(sight.etag) or (before is not None and now is not None and before != now):
         return False
@@ -221,7 +211,7 @@ def _is_current(entry: Entry, sight: Sight) -> bool:
 
 
 def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
-    """True if an entry is of an earlier state of a file in its directory that begins alike, or was never read."""
+    # True if an entry is of an earlier state of a file in its directory that begins alike, or was never read.
     # Beside a file that has not changed it is one of a copy, unless it held more than is there now.
     if current is not None:
         return bool(entry.cells["head_bytes"] and entry.cells["bytes"] <= current.cells["bytes"])

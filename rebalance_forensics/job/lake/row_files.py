@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rebalance_forensics.job.lake.journal import Journal, staged, target_of
+from rebalance_forensics.job.lake.journal import FILES, Journal
+from rebalance_forensics.job.lake.layout import directory_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.tables.columns import Cells
-from rebalance_forensics.pipeline.tables.schemas import BY_NAME, plain
+from rebalance_forensics.pipeline.tables.schemas import BY_NAME, Cells, plain
 
 _ROWS_AT_ONCE = 4096
 
@@ -27,7 +28,7 @@ class PartWriter:
         """One more row."""
         key = (table, day, cluster)
         if key not in self._open:
-            path = staged(self._work, table, day, cluster, f"part-{self._part}.parquet")
+            path = f"{self._work}/{FILES}/{directory_of(table, day, cluster)}/part-{self._part}.parquet"
             self._open[key] = _Part(self._store, path, plain(BY_NAME[table].schema))
         self._open[key].add(row)
 
@@ -45,8 +46,6 @@ class PartWriter:
 
 
 class _Part:
-    """One Parquet file that grows."""
-
     def __init__(self, store: Store, path: str, schema: pa.Schema) -> None:
         self.path = path
         self._schema = schema
@@ -70,7 +69,10 @@ class _Part:
         self._stream.close()
 
 
-def put_all(journal: Journal, work: str, files: list[str]) -> None:
-    """Enter finished files under the directories they belong to."""
-    for file in files:
-        journal.put(target_of(work, file).rpartition("/")[0], file)
+def put_rows(journal: Journal, rows: Iterable[tuple[str, int, str, Cells]]) -> None:
+    """Rows that the driver itself writes, by table, date and cluster."""
+    writer = PartWriter(journal.store, journal.work, journal.run)
+    for row in rows:
+        writer.add(*row)
+    writer.finish()
+    journal.put(*writer.finished)

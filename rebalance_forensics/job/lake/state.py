@@ -6,10 +6,9 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from rebalance_forensics.job.lake.damage import batches_of, undamaged
 from rebalance_forensics.job.lake.intervals import Coverage, Interval
-from rebalance_forensics.job.lake.journal import FILES, Journal
-from rebalance_forensics.job.lake.layout import partition_files
+from rebalance_forensics.job.lake.journal import Journal
+from rebalance_forensics.job.lake.layout import batches_of, partition_files, undamaged
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import SCHEMA_VERSION, Table
@@ -41,22 +40,18 @@ def mark_version(store: Store) -> None:
 
 def coverage_of(store: Store, scope: str) -> Coverage:
     """The intervals of all runs of a scope; where a stopped run left two states, both are true."""
-    files = store.files(_coverage_directory(scope))
-    return Coverage.of(
-        interval for file in files if file.path.endswith(".json") for interval in _intervals_in(store, file.path)
-    )
+    intervals: list[Interval] = []
+    for file in store.files(_coverage_directory(scope)):
+        if file.path.endswith(".json"):
+            with undamaged(store.uri, file.path):
+                intervals += [Interval(int(a), int(b)) for a, b in json.loads(store.read(file.path))]
+    return Coverage.of(intervals)
 
 
-def _intervals_in(store: Store, path: str) -> list[Interval]:
-    with undamaged(store.uri, path):
-        return [Interval(int(since), int(until)) for since, until in json.loads(store.read(path))]
-
-
-def put_coverage(store: Store, journal: Journal, work: str, name: str, scope: str, coverage: Coverage) -> None:
+def put_coverage(journal: Journal, scope: str, coverage: Coverage) -> None:
     """Keep them in one small file, for `runs` becomes long."""
-    path = f"{work}/{FILES}/{_coverage_directory(scope)}/{name}.json"
-    store.write(path, json.dumps([(interval.since, interval.until) for interval in coverage.intervals]).encode())
-    journal.put(_coverage_directory(scope), path)
+    intervals = [(interval.since, interval.until) for interval in coverage.intervals]
+    journal.write(f"{_coverage_directory(scope)}/{journal.run}.json", json.dumps(intervals).encode())
 
 
 def _coverage_directory(scope: str) -> str:

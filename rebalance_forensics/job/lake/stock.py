@@ -1,22 +1,20 @@
-"""What the last run left: when it listed its inputs, and of which files the tables consisted then.
-
-A file that is missing since, or has another size, was deleted or cut: a ledger that says "read" about events that are
-nowhere would be a lie for good. A byte that changed is found by Parquet's page checksums when the file is read.
-"""
+"""What a run left in the tables, and what is to be done where some of it was deleted or cut since."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from rebalance_forensics.job.lake.damage import undamaged
+from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.journal import FILES, Journal
-from rebalance_forensics.job.lake.layout import Partition, partition_of
+from rebalance_forensics.job.lake.layout import Partition, partition_of, undamaged
+from rebalance_forensics.job.lake.ledger import Entry, Kinship
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, MADE_OF_EVENTS, PENDING, Table
+from rebalance_forensics.records import DAY_MS
 
 STOCK = "_stock"
 _WATCHED = (EVENTS, PENDING, *MADE_OF_EVENTS, INPUTS)
@@ -62,12 +60,10 @@ def stock_of(store: Store, scope: str) -> Stock:
     return Stock(listed_ms=listed_ms, files=left, missing=missing)
 
 
-def put_stock(
-    store: Store, journal: Journal, work: str, name: str, scope: str, *, before: Stock, listed_ms: int
-) -> None:
+def put_stock(journal: Journal, scope: str, *, before: Stock, listed_ms: int) -> None:
     """Note what will be there once the journal is done; what is missing is forgotten, for it was said."""
     watched = {table.name for table in _WATCHED}
-    sizes = {file.path: file.size for file in store.files(f"{work}/{FILES}")}
+    sizes = {file.path: file.size for file in journal.store.files(f"{journal.work}/{FILES}")}
     files = {directory: dict(left) for directory, left in before.files.items() if directory not in before.missing}
     files |= {
         directory: {path.rpartition("/")[2]: sizes[path] for path in sorted(put)}
@@ -75,10 +71,69 @@ def put_stock(
         if directory.partition("/")[0] in watched
     }
     left = {directory: names for directory, names in sorted(files.items()) if names}
-    path = f"{work}/{FILES}/{_directory(scope)}/{name}.json"
-    store.write(path, json.dumps({"listed_ms": listed_ms, "sizes": left}).encode())
-    journal.put(_directory(scope), path)
+    inventory = json.dumps({"listed_ms": listed_ms, "sizes": left})
+    journal.write(f"{_directory(scope)}/{journal.run}.json", inventory.encode())
 
 
 def _directory(scope: str) -> str:
     return f"{STOCK}/{quote(scope, safe='')}"
+
+
+@dataclass(slots=True)
+class Losses:
+    """What to do about them."""
+
+    again: set[str] = field(default_factory=set)
+    """Paths of logs to read again."""
+    days: set[int] = field(default_factory=set)
+    """Dates to investigate again."""
+    notes: list[str] = field(default_factory=list)
+
+
+def losses_of(stock: Stock, kin: Kinship) -> Losses:
+    """Decide it. Dates of which some logs are gone are left as they are: half of their events tell a wrong story."""
+    found = Losses()
+    lost = set[Partition]()
+    for partition in sorted(lost_events(stock)):
+        there = {path for path in kin.identities if _may_tell(kin, path, partition)}
+        if there and not any(_tells(entry, partition) for entry in kin.removed):
+            found.again |= there & kin.current.keys()
+            found.notes.append(_note("events", partition, "they are read again from the logs"))
+        else:
+            lost.add(partition)
+            found.notes.append(_note("events", partition, "the logs that told of them are gone too, so they stay lost"))
+    for partition in sorted(stock.missing_of(*MADE_OF_EVENTS) - lost):
+        found.days.add(partition[0])
+        found.notes.append(_note("findings", partition, "they are made again from the events"))
+    return found
+
+
+def lost_events(stock: Stock) -> set[Partition]:
+    """The dates and clusters of which events were deleted."""
+    return stock.missing_of(EVENTS, PENDING)
+
+
+def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:
+    # True if a log may hold events of a date; one that the ledger does not know is read in any case.
+    entry = kin.current.get(path)
+    return entry is None or (entry.cluster == partition[1] and bool(set(_days(entry)) & _around(partition[0])))
+
+
+def _around(day: int) -> set[int]:
+    # Clocks jump, and lines are not always in order.
+    return {day - 1, day, day + 1}
+
+
+def _tells(entry: Entry, partition: Partition) -> bool:
+    return entry.cluster == partition[1] and bool(entry.cells["matched"]) and partition[0] in _days(entry)
+
+
+def _days(entry: Entry) -> Iterator[int]:
+    first, last = entry.cells["first"], entry.cells["last"]
+    if first is not None and last is not None:
+        yield from range(int(first.timestamp() * 1000) // DAY_MS, int(last.timestamp() * 1000) // DAY_MS + 1)
+
+
+def _note(what: str, partition: Partition, then: str) -> str:
+    day, cluster = partition
+    return f"{what} of {date_text(day)} (cluster {cluster}) are missing from the tables (deleted or cut); {then}."

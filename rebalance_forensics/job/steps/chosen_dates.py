@@ -44,10 +44,8 @@ def chosen_days(
     lookback_ms: int,
     lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo.
-
-    Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
-    """
+    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo."""
+    # Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}

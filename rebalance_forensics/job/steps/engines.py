@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,38 +19,16 @@ from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_he
 from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.table_rows import Hour, arrow_batches, arrow_hours, spark_batches, spark_hours
 from rebalance_forensics.pipeline.schemas import MESSAGES, TaskMessages, messages_in, spark_schema
+from rebalance_forensics.pipeline.spark.engine import in_shards, tasks
+from rebalance_forensics.pipeline.spark.session import active_session, start_session
+from rebalance_forensics.process.resources import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # So many looks at files are worth a stage of Spark's.
 SPREAD_FROM = 32
-T = TypeVar("T")
 Batches = Iterable[pa.RecordBatch]
-Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
-
-
-class JobEngine(Protocol):
-    """Runs the steps; what tasks tell comes back, and nothing else."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks run at once."""
-
-    def look(self, look: Look) -> Looked:
-        """Open all new files and say what they are."""
-
-    def scan(self, scan: Scan) -> TaskMessages:
-        """Read all portions."""
-
-    def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
-        """What a table of logs holds of each hour between two times."""
-
-    def scan_table(self, scan: TableScan) -> TaskMessages:
-        """Read some hours of a table of logs."""
-
-    def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
-        """Deal all events and investigate every group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +72,11 @@ class OnSpark:
         """Open all new files and say what they are; few are opened from here, sooner than Spark starts a worker."""
         if len(look.tasks) < SPREAD_FROM:
             return look_here(look)
-        messages = self._collected(len(look.tasks), _each_task(look, look_task))
-        return together(looked(text) for _, text in messages)
+        return together(looked(text) for _, text in self._reported(len(look.tasks), partial(look_task, look)))
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return self._collected(len(scan.plan.portions), _each_task(scan, scan_task))
+        return self._reported(len(scan.plan.portions), partial(scan_task, scan))
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
@@ -114,29 +94,51 @@ class OnSpark:
 
     def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
         """Deal all events and investigate every group."""
-        from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+        dealt = tasks(self.session, len(deal.portions), partial(deal_task, deal), DEALT)
+        ordered = in_shards(dealt, len(deal.shards), DEALT_ORDER)
+        found = ordered.mapInArrow(lambda batches: investigate_shards(batches, what), spark_schema(MESSAGES))
+        return messages_in(found.toArrow().to_batches())
 
-        def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
-            return investigate_shards(batches, what)
-
-        tasks = len(deal.portions)
-        order = [functions.col(name).asc_nulls_last() for name in DEALT_ORDER]
-        dealt = self.session.range(0, tasks, 1, tasks).mapInArrow(_each_task(deal, deal_task), spark_schema(DEALT))
-        sorted_ = dealt.repartition(len(deal.shards), "shard").sortWithinPartitions(*order)
-        return messages_in(sorted_.mapInArrow(investigate_partition, spark_schema(MESSAGES)).toArrow().to_batches())
-
-    def _collected(self, tasks: int, stage: Stage) -> TaskMessages:
-        return messages_in(
-            self.session.range(0, tasks, 1, tasks).mapInArrow(stage, spark_schema(MESSAGES)).toArrow().to_batches()
-        )
+    def _reported(self, number: int, run: Callable[[int], Iterator[pa.RecordBatch]]) -> TaskMessages:
+        return messages_in(tasks(self.session, number, run, MESSAGES).toArrow().to_batches())
 
 
-def _each_task(what: T, run: Callable[[T, int], Iterator[pa.RecordBatch]]) -> Stage:
-    """The stage that runs the tasks whose numbers come in."""
+JobEngine = InProcess | OnSpark
+"""Runs the steps; what tasks report comes back, and nothing else."""
 
-    def stage(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                yield from run(what, task)
 
-    return stage
+# Set where something else has chosen the master.
+_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "DATABRICKS_RUNTIME_VERSION")
+
+
+@contextmanager
+def engine_of(name: str, *, workers: int | None, java_home: str | None) -> Iterator[JobEngine]:
+    """The engine that a run asked for; a session that was started for it ends with it."""
+    if name == "local":
+        yield InProcess(workers=workers or 1)
+        return
+    given = _given_session()
+    session = given or start_session(java_home)
+    try:
+        yield OnSpark(session=session, workers=workers or _parallelism(session))
+    finally:
+        if given is None:
+            session.stop()
+
+
+def _given_session() -> SparkSession | None:
+    # The session that is there, or the one of spark-submit; only a bare shell has none.
+    running = active_session()
+    if running is not None or not any(os.environ.get(name) for name in _SUBMITTED):
+        return running
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
+
+    return SparkSession.builder.appName("rebalance-forensics").getOrCreate()
+
+
+def _parallelism(session: SparkSession) -> int:
+    # Tasks at once; Spark Connect does not tell, its shuffle partitions are the next best.
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except Exception:  # noqa: BLE001 - Connect refuses in a class of its own, which plain Spark may lack
+        return int(session.conf.get("spark.sql.shuffle.partitions") or cores())

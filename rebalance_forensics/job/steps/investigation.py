@@ -18,16 +18,17 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
-from rebalance_forensics.pipeline.event_rows import event_of
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.schemas import Kind, Row, message_batch, payload_of
+from rebalance_forensics.pipeline.schemas import Kind, Row, event_of, message_batch, payload_of
 from rebalance_forensics.pipeline.stats import Failure
-from rebalance_forensics.pipeline.tables.columns import Cells
-from rebalance_forensics.pipeline.tables.rows import generation_row, pause_row, unread_row
-from rebalance_forensics.pipeline.tables.schemas import EVENTS, GENERATIONS, PAUSES, PENDING, UNREAD
+from rebalance_forensics.pipeline.tables.rows import history_rows
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, PENDING
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
+
+_EVENT_CELLS = [column.name for column in EVENTS.columns if column.name != "timestamp"]
+_event_cells = attrgetter(*_EVENT_CELLS)
 
 
 class Dealt(NamedTuple):
@@ -67,11 +68,10 @@ class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
 
 
 class _PrintedTimes:
-    """From a time on the group's clock back to what the log prints that has a line there.
+    """From a time on the group's clock back to what the log prints that has a line there."""
 
-    Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated.
-    A row dated by the corrected time would be lost where the investigation of that date does not see its lines.
-    """
+    # Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated.
+    # A row dated by the corrected time would be lost where the investigation of that date does not see its lines.
 
     def __init__(self, events: Iterable[Event], clocks: Sequence[FileClock]) -> None:
         moved = {(clock.path, clock.host): clock for clock in clocks}
@@ -172,26 +172,12 @@ def _event(row: Dealt) -> Event:
 
 
 def _write_events(writer: PartWriter, known: list[Dealt], days: Days) -> None:
-    """The events that are of this date themselves; the others only surround it."""
     for row in known:
         at = row.ts // 1000
         if at // DAY_MS == row.day:
             table = EVENTS if at in days.coverage else PENDING
-            writer.add(table.name, row.day, row.cluster, _event_cells(row))
-
-
-def _event_cells(row: Dealt) -> Cells:
-    return {
-        "timestamp": row.ts,
-        "group": row.group,
-        "event": row.event,
-        "pattern": row.pattern,
-        "path": row.path,
-        "line": row.line,
-        "byte_offset": row.byte_offset,
-        "file_id": row.file_id,
-        "payload": row.payload,
-    }
+            cells = {"timestamp": row.ts, **dict(zip(_EVENT_CELLS, _event_cells(row), strict=True))}
+            writer.add(table.name, row.day, row.cluster, cells)
 
 
 def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
@@ -201,7 +187,7 @@ def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
 def _investigated(
     known: list[Dealt], shared: _Shared, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
-    """Write what one group's case holds of this date; one that breaks off must not take the others with it."""
+    # Write what one group's case holds of this date; one that breaks off must not take the others with it.
     first = known[0]
     assert first.group is not None
     try:
@@ -212,37 +198,26 @@ def _investigated(
             lines = tuple(part)
             case = investigate(first.cluster, first.group, lines, ungrouped)
             printed = _PrintedTimes(chain(lines, shared.listed[first.cluster]), case.clocks)
-            done += [*_broken_off(case), *_written(case, first, printed, what, writer)]
+            # Of a case without incidents the driver needs nothing but which rules broke off.
+            done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
+            done += _written(case, first, printed, what, writer)
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
     return done
 
 
-def _broken_off(case: GroupCase) -> Iterator[tuple[str, str]]:
-    """The rules that broke off; of a case without incidents the driver needs nothing else."""
-    return (("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect)
-
-
 def _written(
     case: GroupCase, first: Dealt, printed: _PrintedTimes, what: Investigation, writer: PartWriter
 ) -> list[tuple[str, str]]:
-    """Write the rows of a case that are of this date; its incidents of this date are for the driver."""
-
+    # Write the rows of a case that are of this date; its incidents of this date are for the driver.
     def is_of_this_date(moment: int | None) -> bool:
         if moment is None:
             return False
         at = printed.at(moment)
         return at // DAY_MS == first.day and at in what.days.coverage
 
-    for generation in case.history.generations:
-        if is_of_this_date(generation.started_at or generation.completed_at):
-            writer.add(GENERATIONS.name, first.day, first.cluster, generation_row(case.history, generation))
-    for pause in case.history.pauses:
-        if is_of_this_date(pause.started_at):
-            writer.add(PAUSES.name, first.day, first.cluster, pause_row(case.history, pause))
-    for span in case.history.unread:
-        if is_of_this_date(span.started_at):
-            writer.add(UNREAD.name, first.day, first.cluster, unread_row(case.history, span))
+    for table, row in history_rows(case.history, is_of_this_date):
+        writer.add(table.name, first.day, first.cluster, row)
     incidents = tuple(incident for incident in case.incidents if is_of_this_date(incident.started_at))
     if not incidents:
         return []

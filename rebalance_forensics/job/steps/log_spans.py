@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics.job.lake.ledger import Entry
 from rebalance_forensics.job.steps.partitioning import Days
-from rebalance_forensics.pipeline.tables.columns import Cells
 from rebalance_forensics.pipeline.tables.rows import millis, moment
+from rebalance_forensics.pipeline.tables.schemas import Cells
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
 

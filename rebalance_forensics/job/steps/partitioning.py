@@ -9,9 +9,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.job.lake.damage import batches_of
 from rebalance_forensics.job.lake.intervals import Coverage
-from rebalance_forensics.job.lake.layout import partition_of
+from rebalance_forensics.job.lake.layout import batches_of, partition_of
 from rebalance_forensics.job.steps.scan_step import SCANNED
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import Kind
@@ -83,7 +82,6 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
 
 
 def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, int]) -> pa.Table:
-    """Rows of `events` or `_pending` as they were when they were scanned."""
     table = pa.Table.from_batches([batch]).rename_columns({"timestamp": "ts"})
     table = table.append_column("cluster", pa.array([cluster] * len(batch), pa.string()))
     if forgotten:
@@ -92,14 +90,14 @@ def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, in
 
 
 def _is_kept(table: pa.Table, forgotten: Mapping[str, int]) -> pa.ChunkedArray:
-    """Which rows are of files that were not scanned anew, or stand before the part that was."""
+    # Which rows are of files that were not scanned anew, or stand before the part that was.
     which = pc.index_in(table["file_id"], pa.array(list(forgotten), pa.string()))
     begins = pc.take(pa.array(list(forgotten.values()), pa.int64()), which)
     return pc.fill_null(pc.less(table["byte_offset"], begins), fill_value=True)
 
 
 def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
-    """Scanned rows, their files named and their lines counted from the start of the file."""
+    # Scanned rows, their files named and their lines counted from the start of the file.
     table = pa.Table.from_batches([batch], SCANNED)
     names = pc.index_in(table["path"], pa.array(list(deal.file_ids), pa.string()))
     ids = pc.coalesce(table["file_id"], pc.take(pa.array(list(deal.file_ids.values()), pa.string()), names))
@@ -110,7 +108,7 @@ def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
 
 
 def _for_day(events: pa.Table, day: int, deal: Deal) -> Iterator[pa.RecordBatch]:
-    """What an investigation of this date sees of them; events without a group go to every shard."""
+    # What an investigation of this date sees of them; events without a group go to every shard.
     since, until = (pa.scalar(edge, pa.timestamp("us", tz="UTC")) for edge in deal.days.window(day))
     seen = events.filter(pc.and_(pc.greater_equal(events["ts"], since), pc.less(events["ts"], until)))
     shared, grouped = seen.filter(pc.is_null(seen["group"])), seen.filter(pc.is_valid(seen["group"]))
@@ -122,7 +120,7 @@ def _for_day(events: pa.Table, day: int, deal: Deal) -> Iterator[pa.RecordBatch]
 
 
 def _shards(grouped: pa.Table, day: int, keys: tuple[int, ...]) -> list[int]:
-    """A hot group's dates are different shards' work."""
+    # A hot group's dates are different shards' work.
     known: Mapping[tuple[str, str], int]
     pairs = list(zip(grouped["cluster"].to_pylist(), grouped["group"].to_pylist(), strict=True))
     known = {(cluster, group): shard_of(cluster, f"{group}\0{day}", keys) for cluster, group in set(pairs)}

@@ -82,7 +82,7 @@ def plan_scan(
 
 
 def _settled(file: InputFile, profile: FileProfile, found: Changes, reading: Reading) -> Settled | None:
-    """Where to continue: only in the same file under the same name, read in the same way."""
+    # Where to continue: only in the same file under the same name, read in the same way.
     former = found.replaced.get(file.path)
     if (
         former is None
@@ -153,36 +153,29 @@ def keep_events(
 ) -> Iterator[pa.RecordBatch]:
     """Events into a waiting file, all else to the driver."""
     spans: Spans = {}
-    events = undated = 0
+    events = 0
     messages: list[tuple[str, str]] = []
     # Spark may try a task twice, even at the same time; the driver hears of the file of one that was finished.
     path = f"{work}/scanned/{uuid4().hex}.parquet"
     with store.create(path) as stream, pq.ParquetWriter(stream, SCANNED) as writer:
         for batch in batches:
-            messages.extend(("counts", text) for text in _counts(batch))
+            counts = batch.filter(pc.equal(batch["kind"], int(Kind.COUNTS)))["payload"].to_pylist()
+            messages.extend(("counts", str(text)) for text in counts)
             found = batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))
             dated = found.filter(pc.is_valid(found["ts"]))
             events += dated.num_rows
-            undated += found.num_rows - dated.num_rows
-            _widen(spans, dated)
-            writer.write_batch(_scanned(dated, file_ids))
-    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
+            times = dated["ts"].cast(pa.int64()).to_pylist()
+            for of_path, micros in zip(dated["path"].to_pylist(), times, strict=True):
+                at = micros // 1000
+                widen(spans, of_path, str(at // DAY_MS), at, at)
+            cells = [*(dated[name] for name in _COLUMNS), file_ids(dated)]
+            writer.write_batch(pa.RecordBatch.from_arrays(cells, schema=SCANNED))
+    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events})))
     yield message_batch(messages)
 
 
-def _counts(batch: pa.RecordBatch) -> list[str]:
-    return [str(text) for text in batch.filter(pc.equal(batch["kind"], int(Kind.COUNTS)))["payload"].to_pylist()]
-
-
-def _widen(spans: Spans, dated: pa.RecordBatch) -> None:
-    """Take in the times of some events; keys are text, for they travel as JSON."""
-    times = dated["ts"].cast(pa.int64()).to_pylist()
-    for path, micros in zip(dated["path"].to_pylist(), times, strict=True):
-        at = micros // 1000
-        days = spans.setdefault(path, {})
-        first, last = days.get(str(at // DAY_MS), (at, at))
-        days[str(at // DAY_MS)] = (min(first, at), max(last, at))
-
-
-def _scanned(dated: pa.RecordBatch, file_ids: Callable[[pa.RecordBatch], pa.Array]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([*(dated[name] for name in _COLUMNS), file_ids(dated)], schema=SCANNED)
+def widen(spans: Spans, path: str, day: str, first: int, last: int) -> None:
+    """Take in the times of events of one date; keys are text, for they travel as JSON."""
+    days = spans.setdefault(path, {})
+    known = days.get(day, (first, last))
+    days[day] = min(known[0], first), max(known[1], last)

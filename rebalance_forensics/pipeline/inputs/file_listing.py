@@ -30,11 +30,6 @@ class Listed:
         """What changes when the file does."""
         return f"{self.mtime_ms}-{self.size}"
 
-    @property
-    def directory(self) -> str:
-        """Its directory, as the tables name it."""
-        return self.path.rpartition("/")[0]
-
 
 @dataclass(slots=True)
 class Listing:
@@ -58,10 +53,8 @@ class Listing:
 
 
 def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
-    """Every file under every input; with several inputs, paths start with as much of the input's name as differs.
-
-    What lies below `besides`, a directory or prefix within an input, is left out.
-    """
+    """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
+    # What lies below `besides`, a directory or prefix within an input, is left out.
     listing = Listing()
     for root, name in dict(zip(given, _names(given), strict=True)).items():
         if is_remote(root):

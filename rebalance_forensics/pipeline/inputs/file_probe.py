@@ -17,10 +17,8 @@ from rebalance_forensics.pipeline.inputs.sights import Sight, fingerprint_of
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.read_plan import printable
 from rebalance_forensics.pipeline.schemas import message_batch
-from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files import archives, places, walk
 from rebalance_forensics.sources.files.budgets import Limits
-from rebalance_forensics.sources.files.places import open_remote_with
-from rebalance_forensics.sources.files.walk import discover_stored
 from rebalance_forensics.sources.profiles import profile
 from rebalance_forensics.sources.profiles.sample import beginning
 
@@ -47,11 +45,6 @@ class Looked:
 
     sights: list[Sight] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, other: Looked) -> None:
-        """What another task found."""
-        self.sights += other.sights
-        self.errors += other.errors
 
 
 def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
@@ -82,28 +75,24 @@ def together(parts: Iterable[Looked]) -> Looked:
     """What several tasks found."""
     whole = Looked()
     for part in parts:
-        whole.add(part)
+        whole.sights += part.sights
+        whole.errors += part.errors
     return whole
 
 
 def look_at(task: Sequence[Listed], look: Look) -> Looked:
     """Open files, each by itself."""
-    open_remote_with(open_location)
+    places.open_remote_with(open_location)
     found = Looked()
-    with held_open():
+    with archives.held_open():
         for listed in task:
             _open(listed, look, found)
     return found
 
 
-def head_of(data: bytes) -> str:
-    """What the first bytes of a file are known by."""
-    return sha256(data).hexdigest()[:16]
-
-
 def _open(listed: Listed, look: Look, found: Looked) -> None:
-    """A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read."""
-    discovered = discover_stored(
+    # A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read.
+    discovered = walk.discover_stored(
         listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits
     )
     found.errors += [(printable(path), printable(sentence)) for path, sentence in discovered.errors]
@@ -115,5 +104,5 @@ def _open(listed: Listed, look: Look, found: Looked) -> None:
         except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
             shown = profile.unreadable("its beginning could not be read", error, shown.found)
         sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
-        heads = {size: head_of(data[:size]) for size in sizes}
+        heads = {size: sha256(data[:size]).hexdigest()[:16] for size in sizes}
         found.sights.append(Sight(file=file, look=shown, heads=heads, etag=listed.etag, fingerprint=fingerprint))

@@ -21,10 +21,9 @@ from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.event_rows import row_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of, payload_of
+from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of, payload_of, row_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.records import HOUR_MS, EpochMs, LogRecord, Origin
 from rebalance_forensics.sources.records.record_reader import SplitCounts, parse_line
@@ -102,7 +101,7 @@ def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Readi
 
 
 def _count(batch: pa.RecordBatch, table: LogTable, counts: Mapping[str, _Count]) -> None:
-    """All rows are counted; few are looked at."""
+    # All rows are counted; few are looked at.
     times = batch["time"].cast(pa.int64()).to_numpy() // 1000
     sizes = pc.fill_null(pc.binary_length(batch["message"]), 0).to_numpy()
     hours = times // HOUR_MS
@@ -141,7 +140,6 @@ def _events(
 def _event(
     row: Mapping[str, Any], at: EpochMs, table: LogTable, reading: Reading, catalog: Catalog, count: _Count
 ) -> Event | None:
-    """The counts of one row."""
     record = _record(row, at, table)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
     match = match or exception_in(record, None)
@@ -154,7 +152,7 @@ def _event(
 
 
 def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
-    """A row as a record: its message may be the logger's own text, or the whole line as some layout wrote it."""
+    # A row as a record: its message may be the logger's own text, or the whole line as some layout wrote it.
     parsed = parse_line(row["message"] or "")
     place = Origin(
         path=_path(table, row["host"], row["file"]),
@@ -178,15 +176,13 @@ def _path(table: LogTable, host: str | None, file: str | None) -> str:
 
 
 def _key_of(row: Mapping[str, Any]) -> int:
-    """Distinguishes rows where no column does."""
+    # Distinguishes rows where no column does.
     key = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
     return int.from_bytes(sha256(key).digest()[:6], "big")
 
 
 @dataclass(slots=True)
 class _Count:
-    """What was read of one hour."""
-
     rows: int = 0
     bytes: int = 0
     matched: int = 0

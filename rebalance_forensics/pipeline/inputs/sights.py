@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rebalance_forensics import __version__
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.schemas import object_of, payload_of
 from rebalance_forensics.records import HOUR_MS
-from rebalance_forensics.sources.files.budgets import Allowance
-from rebalance_forensics.sources.files.places import Stamp
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles_of
 from rebalance_forensics.sources.profiles.profile import FileProfile, Look
@@ -64,28 +62,16 @@ def read_as(profile: FileProfile, look: Look) -> str:
 
 
 class _Shown(Struct, kw_only=True, omit_defaults=True):
-    """A sight as one cell of the ledger."""
-
     by: str
-    members: tuple[str, ...]
-    codec: str | None
-    mtime_ms: int
-    in_packed: bool
+    file: InputFile
     look: Look
-    stamp: Stamp | None = None
-    allowance: Allowance | None = None
     release: str | None = None
 
 
 def shown(sight: Sight) -> str:
     """A sight as the ledger keeps it; the name, the place and the size of the file stand in columns of their own."""
-    file = sight.file
-    return payload_of(
-        _Shown(
-            by=__version__, members=file.members, codec=file.codec, mtime_ms=file.mtime_ms, in_packed=file.in_packed,
-            look=sight.look, stamp=file.stamp, allowance=file.allowance, release=sight.release,
-        )
-    )  # fmt: skip
+    file = structs.replace(sight.file, path="", location="", size=0)
+    return payload_of(_Shown(by=__version__, file=file, look=sight.look, release=sight.release))
 
 
 def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
@@ -97,16 +83,13 @@ def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
     if shown.by != __version__:
         return None
     return Sight(
-        file=InputFile(
-            path=cells["path"], location=location, members=shown.members, codec=shown.codec, size=cells["size"],
-            mtime_ms=shown.mtime_ms, in_packed=shown.in_packed, stamp=shown.stamp, allowance=shown.allowance,
-        ),
+        file=structs.replace(shown.file, path=cells["path"], location=location, size=cells["size"]),
         look=shown.look,
         heads={cells["head_bytes"]: cells["head"]},
         etag=cells["etag"] or "",
         fingerprint=cells["fingerprint"],
         release=shown.release,
-    )  # fmt: skip
+    )
 
 
 _BLOCKS, _BLOCK_BYTES = 8, 4096

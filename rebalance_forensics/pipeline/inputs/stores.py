@@ -40,10 +40,8 @@ class StoreError(InputError):
 
     @classmethod
     def of(cls, uri: str, error: BaseException, then: str) -> StoreError | None:
-        """Name the place, what is wrong, what that means and the remedy; None where it is not about writing.
-
-        Spark tells what went wrong in its tasks by their traceback only.
-        """
+        """Name the place, what is wrong, what that means and the remedy; None where it is not about writing."""
+        # Spark tells what went wrong in its tasks by their traceback only.
         text = str(error)
         number = getattr(error, "errno", None) if isinstance(error, OSError) else None
         number = next((n for n in _REMEDIES if n == number or f"[Errno {n}]" in text or f"[errno {n}]" in text), None)
@@ -259,7 +257,7 @@ def _make_directory(system: Any, place: str) -> None:  # noqa: ANN401
 
 @cache
 def _resolved(uri: str) -> tuple[Any, str]:
-    """The file system of a URI and the path in it; made once in each process."""
+    # The file system of a URI and the path in it; made once in each process.
     scheme, separator, _ = uri.partition("://")
     if not separator:
         return pafs.LocalFileSystem(), str(Path(uri).absolute())
@@ -273,7 +271,7 @@ def _resolved(uri: str) -> tuple[Any, str]:
 
 
 def _s3(uri: str) -> tuple[Any, str]:
-    """Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them."""
+    # Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them.
     parts = urlsplit(uri)
     settings: dict[str, Any] = {**s3_settings(uri)}
     # Small files are sent in one request instead of three.

@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.stores import checked_store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.schemas import spark_type
 from rebalance_forensics.records import HOUR_MS
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def spark_batches(session: SparkSession, table: LogTable, hours: Sequence[int]) 
 
 
 def _between(since: int, until: int) -> Column:
-    """A condition that formats can use to skip files."""
+    # A condition that formats can use to skip files.
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     time = f.col("time")
@@ -125,7 +126,7 @@ def _between(since: int, until: int) -> Column:
 
 
 def _stretches(hours: Sequence[int]) -> list[tuple[int, int]]:
-    """Hours that follow each other as one."""
+    # Hours that follow each other as one.
     found: list[tuple[int, int]] = []
     for hour in sorted(hours):
         if found and found[-1][1] == hour:
@@ -146,20 +147,16 @@ def spark_rows(session: SparkSession, table: LogTable) -> DataFrame:
     columns = [
         _spark_time(mapped["time"], kinds["time"])
         if field.name == "time"
-        else f.col(mapped[field.name]).cast(_spark_type(field))
+        else f.col(mapped[field.name]).cast(spark_type(field.type))
         if field.name in mapped
-        else f.lit(None).cast(_spark_type(field))
+        else f.lit(None).cast(spark_type(field.type))
         for field in CANONICAL
     ]
     return there.select(*(c.alias(field.name) for c, field in zip(columns, CANONICAL, strict=True)))
 
 
-def _spark_type(field: pa.Field) -> str:
-    return "bigint" if pa.types.is_integer(field.type) else "string"
-
-
 def _spark_time(column: str, kind: str) -> Column:
-    """A time on the common clock; without a zone it is read as UTC, not in the session's zone."""
+    # A time on the common clock; without a zone it is read as UTC, not in the session's zone.
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     given = f.col(column)
@@ -172,7 +169,7 @@ def _spark_time(column: str, kind: str) -> Column:
 
 
 def _spark_table(session: SparkSession, table: LogTable) -> DataFrame:
-    """A name of the catalog, or a directory of Parquet, Delta or Iceberg."""
+    # A name of the catalog, or a directory of Parquet, Delta or Iceberg.
     try:
         if "/" not in table.name:
             return session.table(table.name)

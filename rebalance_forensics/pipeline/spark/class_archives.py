@@ -54,7 +54,7 @@ def archive_for(java: Java) -> Archive:
 
 
 def _has_base_archive(java: Java) -> bool:
-    """True if the runtime's own classes are archived already; small runtimes leave that out."""
+    # True if the runtime's own classes are archived already; small runtimes leave that out.
     library = java.executable.parent.parent / "lib" / "server"
     return (library / "classes.jsa").is_file()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,19 +13,16 @@ import pyarrow as pa
 
 from rebalance_forensics.pipeline.options import Wanted
 from rebalance_forensics.pipeline.read_plan import ReadPlan
-from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.results import Results, results_of
 from rebalance_forensics.pipeline.schemas import ORDER, ROWS, spark_schema
 from rebalance_forensics.pipeline.stages import in_order, investigate_rows, read_portion
-from rebalance_forensics.sources.records.splits import Split
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 Batches = Iterable[pa.RecordBatch]
-Stage = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def run_on_spark(
@@ -38,64 +35,42 @@ def run_on_spark(
     return results_of((rows.popleft() for _ in range(len(rows))), first_shard=plan.reading.shards[0])
 
 
+def tasks(
+    session: SparkSession, number: int, run: Callable[[int], Iterable[pa.RecordBatch]], schema: pa.Schema = ROWS
+) -> DataFrame:
+    """The rows of so many tasks, each by its number."""
+
+    def stage(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from run(task)
+
+    return session.range(0, number, 1, number).mapInArrow(stage, spark_schema(schema))
+
+
+def in_shards(rows: DataFrame, shards: int, order: Sequence[str]) -> DataFrame:
+    """The rows of each shard in one partition, in order, absent values last as Arrow has them."""
+    from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
+
+    by = [functions.col(name).asc_nulls_last() for name in order]
+    return rows.repartition(shards, "shard").sortWithinPartitions(*by)
+
+
 def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
     """The rows of the first stage: one task a portion."""
-    tasks = len(plan.portions)
-    return session.range(0, tasks, 1, tasks).mapInArrow(_reader(plan.portions, plan.reading), spark_schema())
+    portions, reading = plan.portions, plan.reading
+    return tasks(session, len(portions), lambda task: read_portion(portions[task], reading))
 
 
 def cases(session: SparkSession, plan: ReadPlan, wanted: Wanted) -> DataFrame:
     """The rows of the second stage, each group as a whole in one task."""
     if len(plan.portions) <= 1:
-        # One worker reads everything: a shuffle would only move its rows to itself.
-        whole = _whole(plan.portions, plan.reading, wanted)
-        return session.range(0, 1, 1, 1).mapInArrow(whole, spark_schema())
-    shards = len(plan.reading.shards)
-    ordered = event_rows(session, plan).repartition(shards, "shard").sortWithinPartitions(*_order())
-    return ordered.mapInArrow(investigator(wanted), spark_schema())
-
-
-def _order() -> list[Column]:
-    """ORDER with absent values last, as Arrow has them."""
-    from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
-
-    return [functions.col(name).asc_nulls_last() for name in ORDER]
-
-
-def investigator(wanted: Wanted) -> Stage:
-    """The second stage as Spark calls it."""
-
-    def investigate_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return investigate_rows(batches, wanted)
-
-    return investigate_partition
-
-
-def _reader(portions: tuple[tuple[Split, ...], ...], reading: Reading) -> Stage:
-    def read_tasks(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for task in _numbers(batches):
-            yield from read_portion(portions[task], reading)
-
-    return read_tasks
-
-
-def _whole(portions: tuple[tuple[Split, ...], ...], reading: Reading, wanted: Wanted) -> Stage:
-    def read_and_investigate(batches: Batches) -> Iterator[pa.RecordBatch]:
-        # Where there is nothing to read, there is no portion for the one task either.
-        read = (
-            batch
-            for task in _numbers(batches)
-            for portion in portions[task : task + 1]
-            for batch in read_portion(portion, reading)
-        )
-        return investigate_rows(in_order(read), wanted)
-
-    return read_and_investigate
-
-
-def _numbers(batches: Batches) -> Iterator[int]:
-    for batch in batches:
-        yield from batch.column(0).to_pylist()
+        # One worker reads everything: a shuffle would only move its rows to itself. Where there is nothing to read,
+        # there is no portion for the one task either.
+        splits, reading = [split for portion in plan.portions for split in portion], plan.reading
+        return tasks(session, 1, lambda _: investigate_rows(in_order(read_portion(splits, reading)), wanted))
+    ordered = in_shards(event_rows(session, plan), len(plan.reading.shards), ORDER)
+    return ordered.mapInArrow(lambda batches: investigate_rows(batches, wanted), spark_schema())
 
 
 POLL_SECONDS = 0.2

@@ -80,7 +80,7 @@ def _program(home: Path) -> Path:
 
 
 def _inspect(source: str, executable: Path) -> Java | None:
-    """The runtime behind a program, by its release file (no process to start) or by asking it."""
+    # The runtime behind a program, by its release file (no process to start) or by asking it.
     if not os.access(executable, os.X_OK):
         return None
     release = executable.parent.parent / "release"

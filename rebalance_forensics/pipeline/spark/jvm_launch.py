@@ -141,7 +141,7 @@ def reporting_lost_jvm() -> Iterator[None]:
 
 
 def _is_lost(jvm: Booting) -> bool:
-    """True if a JVM that we still hold has ended; the system may take a moment to report it."""
+    # True if a JVM that we still hold has ended; the system may take a moment to report it.
     if jvm.process.stdin is None or jvm.process.stdin.closed:
         return False
     with suppress(subprocess.TimeoutExpired):
@@ -165,11 +165,6 @@ def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
     return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
 
 
-def places() -> tuple[str, ...]:
-    """Everything that Java and Spark put on disk goes where we remove it, whichever way they end."""
-    return f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData"
-
-
 def class_path() -> str:
     """All jars of Spark."""
     return os.pathsep.join(sorted(str(jar) for jar in spark_jars().glob("*.jar")))
@@ -177,7 +172,9 @@ def class_path() -> str:
 
 def module_options() -> tuple[str, ...]:
     """The options of every JVM of ours: what Spark may open, and no warnings on the terminal."""
-    return *MODULE_OPTIONS, *places(), f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+    # Everything that Java and Spark put on disk goes where we remove it, whichever way they end.
+    places = (f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData")
+    return *MODULE_OPTIONS, *places, f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 
 def jvm_environment() -> dict[str, str]:
@@ -222,7 +219,7 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
 
 
 def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
-    """Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it."""
+    # Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it.
     return record.msg != "Exception while sending command."
 
 

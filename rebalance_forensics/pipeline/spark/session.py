@@ -97,7 +97,7 @@ def session_on(jvm: Booting, workers: int) -> SparkSession:
 
 @contextmanager
 def _environment(**settings: str) -> Iterator[None]:
-    """Environment variables that hold for a moment; a notebook keeps its own."""
+    # Environment variables that hold for a moment; a notebook keeps its own.
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:

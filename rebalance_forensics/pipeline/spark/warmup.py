@@ -45,7 +45,7 @@ def warm_up(java_home: str | None) -> Iterator[str]:
 
 
 def _run_once(java: Java, archive: Archive) -> Path:
-    """Let a JVM do, watched, what it will do in every run."""
+    # Let a JVM do, watched, what it will do in every run.
     from rebalance_forensics.pipeline.spark.engine import run_on_spark  # noqa: PLC0415
     from rebalance_forensics.pipeline.spark.session import jvm_options, session_on  # noqa: PLC0415 - loads Spark
 
@@ -64,7 +64,7 @@ def _run_once(java: Java, archive: Archive) -> Path:
 
 
 def _dump(java: Java, archive: Archive) -> None:
-    """Where the watched run only listed the classes, archive them now."""
+    # Where the watched run only listed the classes, archive them now.
     if archive.dumping:
         command = command_line(java, archive.dumping, heap="2g")
         subprocess.run(command, check=False, capture_output=True, timeout=300)  # noqa: S603 - the Java that was checked

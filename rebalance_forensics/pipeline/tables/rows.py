@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
-from rebalance_forensics.pipeline.tables.columns import Cells, row_of
-from rebalance_forensics.pipeline.tables.schemas import (
-    FINDINGS,
-    GENERATIONS,
-    INCIDENT_GROUPS,
-    INCIDENTS,
-    PAUSES,
-    UNREAD,
-)
+from rebalance_forensics.pipeline.tables import schemas
+from rebalance_forensics.pipeline.tables.schemas import Cells, row_of
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
+from rebalance_forensics.timeline.model import GroupHistory
 
 
 def hashed(*parts: object) -> str:
@@ -35,50 +28,47 @@ def millis(at: datetime) -> EpochMs:
     return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 
-def generation_row(history: GroupHistory, generation: Generation) -> Cells:
-    """One row of `generations`."""
-    start = generation.started_at or generation.completed_at
-    row_id = hashed(history.cluster, history.group, generation.generation, start)
-    return row_of(GENERATIONS.columns, history, generation, id=row_id)
+def history_rows(
+    history: GroupHistory, is_meant: Callable[[EpochMs | None], bool] = lambda _: True
+) -> Iterator[tuple[schemas.Table, Cells]]:
+    """The rows of what happened to a group, with their tables; only those whose date `is_meant`."""
+    group = history.cluster, history.group
+    for generation in history.generations:
+        start = generation.started_at or generation.completed_at
+        if is_meant(start):
+            row_id = hashed(*group, generation.generation, start)
+            yield schemas.GENERATIONS, row_of(schemas.GENERATIONS.columns, history, generation, id=row_id)
+    for pause in history.pauses:
+        if is_meant(pause.started_at):
+            row_id = hashed(*group, pause.client_id, pause.member_id, pause.started_at, *pause.partitions)
+            yield schemas.PAUSES, row_of(schemas.PAUSES.columns, history, pause, id=row_id)
+    for span in history.unread:
+        if is_meant(span.started_at):
+            row_id = hashed(*group, span.partition, span.started_at)
+            yield schemas.UNREAD, row_of(schemas.UNREAD.columns, history, span, id=row_id)
 
 
-def pause_row(history: GroupHistory, pause: Pause) -> Cells:
-    """One row of `pauses`."""
-    row_id = hashed(
-        history.cluster, history.group, pause.client_id, pause.member_id, pause.started_at, *pause.partitions
-    )
-    return row_of(PAUSES.columns, history, pause, id=row_id)
-
-
-def unread_row(history: GroupHistory, span: UnreadSpan) -> Cells:
-    """One row of `unread`."""
-    row_id = hashed(history.cluster, history.group, span.partition, span.started_at)
-    return row_of(UNREAD.columns, history, span, id=row_id)
-
-
-def incident_row(incident: Incident) -> Cells:
-    """One row of `incidents`."""
-    return row_of(INCIDENTS.columns, incident, incident.root_causes[0], incident.impact)
-
-
-def incident_group_rows(incident: Incident) -> Iterator[Cells]:
-    """The rows of `incident_groups`, one for each group that it disturbed: the only one of a group's own incident."""
+def incident_rows(incident: Incident) -> Iterator[tuple[schemas.Table, Cells]]:
+    """The rows of an incident, with their tables: its own, one a group that it disturbed, one a root cause."""
+    first = incident.root_causes[0]
+    yield schemas.INCIDENTS, row_of(schemas.INCIDENTS.columns, incident, first, incident.impact)
+    # A group's own incident disturbed that group only.
     own = DisturbedGroup(
         group=incident.group_name,
         severity=incident.severity,
         impact=incident.impact,
         followups=incident.followups,
         generations=incident.generations,
-        evidence=incident.root_causes[0].evidence,
+        evidence=first.evidence,
         summary=incident.summary,
         parts=(incident.id,),
     )
     for group in incident.groups or (own,):
-        row_id, parts = hashed(incident.id, group.group), (incident, incident.root_causes[0], group, group.impact)
-        yield row_of(INCIDENT_GROUPS.columns, *parts, id=row_id, incident_id=incident.id)
-
-
-def finding_rows(incident: Incident) -> Iterator[Cells]:
-    """The rows of `findings`, one a root cause."""
+        parts, row_id = (incident, first, group, group.impact), hashed(incident.id, group.group)
+        yield (
+            schemas.INCIDENT_GROUPS,
+            row_of(schemas.INCIDENT_GROUPS.columns, *parts, id=row_id, incident_id=incident.id),
+        )
     for rank, cause in enumerate(incident.root_causes):
-        yield row_of(FINDINGS.columns, incident, cause, id=f"{incident.id}-{rank}", incident_id=incident.id, rank=rank)
+        own_cells = {"id": f"{incident.id}-{rank}", "incident_id": incident.id, "rank": rank}
+        yield schemas.FINDINGS, row_of(schemas.FINDINGS.columns, incident, cause, **own_cells)

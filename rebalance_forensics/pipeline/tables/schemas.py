@@ -5,14 +5,92 @@ Columns of what a report says too are taken from its model: their types are not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
+from msgspec import Struct, to_builtins
 
 from rebalance_forensics.diagnosis.model import Blame, DisturbedGroup, Impact, Incident, RootCause
-from rebalance_forensics.pipeline.tables.columns import TIME, WORDS, Column, columns_of, own
+from rebalance_forensics.pipeline.schemas import spark_schema, spark_type
+from rebalance_forensics.records import Time, is_dated
+from rebalance_forensics.report.schema import Hint, View, hint_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
+
+Cells = dict[str, Any]
+TIME = pa.timestamp("us", tz="UTC")
+WORDS = pa.list_(pa.string())
+
+
+class Column(Struct, frozen=True, kw_only=True):
+    """One column: an attribute of a Struct of the model, or a value of the table's own (`model` is None)."""
+
+    name: str
+    kind: pa.DataType
+    doc: str
+    model: type[Struct] | None = None
+    attribute: str = ""
+    shown: Hint = None
+
+    def cell(self, parts: Sequence[Struct]) -> object:
+        """Its value, from the Struct that has it."""
+        part = next(part for part in parts if isinstance(part, self.model or ()))
+        return to_builtins(_VIEW(getattr(part, self.attribute), self.shown))
+
+
+def own(name: str, kind: pa.DataType, doc: str) -> Column:
+    """A column that the model does not have."""
+    return Column(name=name, kind=kind, doc=doc)
+
+
+def columns_of(model: type[Struct], **docs: str | tuple[str, str]) -> list[Column]:
+    """Attributes of a Struct as columns, each with what it means.
+
+    A pair begins with the attribute, if it has another name (`ms=("lasted_ms", "how long")`) or if only some fields of
+    its Structs are shown, or in another order (`advice=("advice(action, why)", "what to do")`).
+    """
+    columns = []
+    for name, meaning in docs.items():
+        source, doc = (name, meaning) if isinstance(meaning, str) else meaning
+        attribute, _, fields = source.rstrip(")").partition("(")
+        hint = hint_of(model, attribute)
+        kind = arrow_type(hint, tuple(filter(None, fields.split(", "))))
+        shown = _VIEW.type_of(hint)
+        columns.append(Column(name=name, kind=kind, doc=doc, model=model, attribute=attribute, shown=shown))
+    return columns
+
+
+def row_of(columns: Sequence[Column], *parts: Struct, **own_cells: object) -> Cells:
+    """A row of the Structs that its columns are taken from, and of the cells that only the table has."""
+    return {c.name: own_cells[c.name] if c.model is None else c.cell(parts) for c in columns}
+
+
+def arrow_type(hint: Hint, only: Sequence[str] = ()) -> pa.DataType:
+    """The type of a column for a type of the model; `only` are the fields it shows of a Struct."""
+    if hint == Time:
+        return TIME
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        hints = get_type_hints(hint, include_extras=True)
+        return pa.struct([(name, arrow_type(hints[name])) for name in only or hint.__struct_fields__])
+    origin: Hint = get_origin(hint)
+    arguments = [each for each in get_args(hint) if each not in (NoneType, ...)]
+    if origin is Literal:
+        return pa.string()
+    return pa.list_(arrow_type(arguments[0], only)) if origin is tuple else arrow_type(arguments[0], only)
+
+
+def micros(at: int | None) -> int | None:
+    """Epoch ms as the tables hold times; None where no day is known, or only the order of lines."""
+    return at * 1000 if at is not None and is_dated(at) else None
+
+
+_PLAIN = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64()}
+_VIEW = View({Time: micros}, as_json=False)
+
 
 SCHEMA_VERSION = 1
 """Rises when a column changes its meaning or goes; new columns do not raise it."""
@@ -103,10 +181,7 @@ PAUSES = Table(
     order=("group", "started_at", "id"),
     columns=(
         own("id", pa.string(), "hash of cluster, group, member and start"),
-        *columns_of(
-            GroupHistory,
-            group="the group",
-        ),
+        *columns_of(GroupHistory, group="the group"),
         *columns_of(
             Pause,
             client_id="the member's client id",
@@ -127,10 +202,7 @@ UNREAD = Table(
     order=("group", "started_at", "id"),
     columns=(
         own("id", pa.string(), "hash of cluster, group, partition and start"),
-        *columns_of(
-            GroupHistory,
-            group="the group",
-        ),
+        *columns_of(GroupHistory, group="the group"),
         *columns_of(
             UnreadSpan,
             incident_id=("incident", "one of the `parts` of a row of `incident_groups`; null where none counts it"),
@@ -346,13 +418,12 @@ def described() -> str:
 
 def column_types(table: Table) -> dict[str, str]:
     """The table's own columns, in Spark's words."""
-    return {field.name: _type(field.type) for field in table.schema}
+    return {field.name: spark_type(field.type) for field in table.schema}
 
 
 def ddl(table: Table) -> str:
     """The table's columns with its partitions, as Spark declares them."""
-    columns = [f"`{name}` {kind}" for name, kind in column_types(table).items()]
-    return ", ".join([*columns, "`date` date", "`cluster` string"])
+    return f"{spark_schema(table.schema)}, `date` date, `cluster` string"
 
 
 def _section(table: Table) -> str:
@@ -360,19 +431,5 @@ def _section(table: Table) -> str:
     lines += ["| column | type | meaning |", "|---|---|---|"]
     for field in table.schema:
         meaning = field.metadata[b"doc"].decode()
-        lines.append(f"| `{field.name}` | {_type(field.type)} | {meaning} |")
+        lines.append(f"| `{field.name}` | {spark_type(field.type)} | {meaning} |")
     return "\n".join(lines) + "\n"
-
-
-def _type(kind: pa.DataType) -> str:
-    """A type in Spark's words."""
-    if pa.types.is_list(kind):
-        return f"array<{_type(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return (
-            "struct<"
-            + ", ".join(f"{kind.field(i).name}: {_type(kind.field(i).type)}" for i in range(kind.num_fields))
-            + ">"
-        )
-    names = {"int64": "bigint", "int32": "int", "bool": "boolean", "double": "double", "string": "string"}
-    return names.get(str(kind), "timestamp")

@@ -85,7 +85,7 @@ class Pseudonyms:
         return "address" if ADDRESS.fullmatch(name) else kind
 
     def _composed(self, name: str, kind: str) -> str | None:
-        """Keep the relation of a name to the one it is made from, and Kafka's own words in it."""
+        # Keep the relation of a name to the one it is made from, and Kafka's own words in it.
         if made := WITH_ID.fullmatch(name):
             head, first, _, middle, second, _ = made.groups()
             owner = "group" if middle else "client" if kind == "member" else kind
@@ -130,7 +130,7 @@ class Pseudonyms:
         return token
 
     def _rest(self, rest: str) -> str:
-        """Keep a partition number and Kafka's own words behind a name; give anything else a pseudonym."""
+        # Keep a partition number and Kafka's own words behind a name; give anything else a pseudonym.
         if re.fullmatch(r"[-.](?:\d{1,6}\.?|)", rest) or OWN_WORDS.fullmatch(rest):
             return UUID.sub(lambda found: self.of(found.group(), "id"), rest)
         return rest[0] + self.within_or_new(rest[1:])

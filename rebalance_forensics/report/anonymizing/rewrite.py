@@ -92,7 +92,6 @@ def _setting(setting: str, names: Pseudonyms) -> str:
 
 
 def _path(path: str, names: Pseudonyms) -> str:
-    """Rewrite a path with a pseudonym for each directory and for the file, which keeps its ending."""
     *directories, name = path.split("/")
     ending = cast("re.Match[str]", ENDINGS.search(name)).group(1)
     stem = name[: len(name) - len(ending)]
@@ -172,7 +171,7 @@ def _given(*pairs: tuple[str | None, str]) -> Iterator[Named]:
 
 
 def _bare_host(host: str | None) -> str | None:
-    """Drop the slash that Java prints before an address."""
+    # Drop the slash that Java prints before an address.
     return host.rpartition("/")[2] if host else None
 
 

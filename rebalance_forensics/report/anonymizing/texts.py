@@ -133,10 +133,8 @@ NOT_NAMES = frozenset({
 
 
 def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
-    """Replace every name in a text, known or recognizable as one.
-
-    `ours`: it is a sentence of ours, not a log line.
-    """
+    """Replace every name in a text, known or recognizable as one."""
+    # `ours`: it is a sentence of ours, not a log line.
     _learn(_recognizable_names(text) if ours else _named_by_position(text), names)
     text = DISTINGUISHED.sub(lambda found: found.group(1) + names.of(found.group(2), "name"), text)
     text = without_values(names.literally(text), names)
@@ -151,7 +149,6 @@ def scrubbed(text: str, names: Pseudonyms, *, ours: bool = False) -> str:
 
 
 def _frame(found: re.Match[str], names: Pseudonyms) -> str:
-    """Rename the class and the file in a stack trace line of the application."""
     loader, owner, method, ending = found.groups()
     if PUBLIC_CLASS.match(owner):
         return found.group()
@@ -160,7 +157,6 @@ def _frame(found: re.Match[str], names: Pseudonyms) -> str:
 
 
 def _directory(path: str, names: Pseudonyms) -> str:
-    """Rename a path part by part; a file keeps its ending."""
     return "".join(_part_of_path(part, names) for part in SPLIT_PATH.split(path))
 
 
@@ -174,7 +170,7 @@ def _part_of_path(part: str, names: Pseudonyms) -> str:
 
 
 def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
-    """Rename a name that equals a word of Kafka's, where only a name can stand."""
+    # Rename a name that equals a word of Kafka's, where only a name can stand.
     whole, word = found.group(), found.group(1).rstrip(".")
     stem = word.rpartition("-")[0] if word not in names.given else word
     if word in names.taken or stem not in NOBODY or stem not in names.given:
@@ -184,7 +180,7 @@ def _word_as_name(found: re.Match[str], names: Pseudonyms) -> str:
 
 
 def _address(text: str, names: Pseudonyms) -> str:
-    """Rename an IPv6 address, with or without a port; a time of day, which looks similar, stays."""
+    # Rename an IPv6 address, with or without a port; a time of day, which looks similar, stays.
     address, _, port = text.rpartition(":")
     if _is_ipv6(text):
         return names.of(text, "address")
@@ -233,7 +229,6 @@ def _topics(text: str) -> Iterator[str]:
 
 
 def _named_by_position(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, kind) of the names that are recognized by their position in a log line."""
     for kind, pattern in KEYED.items():
         yield from ((match.group(1), kind) for match in pattern.finditer(text))
     yield from ((match.group(1), "group") for match in GROUP_IN_TEXT.finditer(text))
@@ -243,7 +238,6 @@ def _named_by_position(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _recognizable_names(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, kind) of the names that are recognized by their form."""
     yield from ((match.group(), "id") for match in KAFKA_ID.finditer(text))
     yield from ((match.group(), "class") for match in CLASS_IN_TEXT.finditer(text))
     yield from ((match.group(1), "host") for match in HOST_AND_PORT.finditer(text))
@@ -256,7 +250,6 @@ def _recognizable_names(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _learn(found: Iterable[tuple[str, str]], names: Pseudonyms) -> None:
-    """Give a pseudonym to names that are neither known nor Kafka's own words."""
     for name, kind in [*found]:
         bare = name.rstrip(".").rpartition("/")[2].partition(":")[0] if kind == "host" else name.rstrip(".")
         known = bare in names.given or names.within(bare) != bare

@@ -1,4 +1,4 @@
-"""The report for other tools: one module a format, found by itself; its name with dashes is the format's name."""
+"""The report for other tools: what the modules of this package export, by the names that `--export` takes."""
 
 from __future__ import annotations
 
@@ -6,29 +6,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from rebalance_forensics.report.model import Report
 
-
-class Format(Struct, frozen=True, kw_only=True):
-    """One way to write a report to a file."""
-
-    name: str
-    suffix: str
-    """How its files end, dot included."""
-    summary: str
-    export: Callable[[Report], str]
+Export = Callable[[Report], str]
 
 
-def formats() -> dict[str, Format]:
-    """Find every format in this package, by name."""
-    return {
-        export.name: export for export in map(_format, sorted(module.name for module in pkgutil.iter_modules(__path__)))
-    }
-
-
-def _format(module_name: str) -> Format:
-    module = importlib.import_module(f"{__name__}.{module_name}")
-    summary = (module.__doc__ or "").strip().splitlines()[0]
-    return Format(name=module_name.replace("_", "-"), suffix=module.SUFFIX, summary=summary, export=module.export)
+def formats() -> dict[str, Export]:
+    """Every format in this package, by name."""
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    return dict(sorted(pair for module in modules for pair in module.EXPORTS.items()))

@@ -10,13 +10,12 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.documents import Document, Json, written
-from rebalance_forensics.report.lanes import lanes_of, period_of
+from rebalance_forensics.report.lanes import period_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.wording import culprits, group_of, place
 from rebalance_forensics.timeline.model import GroupHistory, Mark, Span
 
-SUFFIX = ".trace.json"
 LABEL_CHARACTERS = 400
 
 
@@ -53,7 +52,7 @@ def export(report: Report) -> str:
 
 
 def _has_times(history: GroupHistory) -> bool:
-    """True if the trace can place an incident or a generation: lines without times only have an order."""
+    # True if the trace can place an incident or a generation: lines without times only have an order.
     period = period_of(history)
     return period is None or is_timed(period[0])
 
@@ -73,7 +72,7 @@ def _tracks(history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Tr
     end = period[1] if period else 0
     yield Track(name="incidents", stretches=tuple(_incident(incident, end) for incident in incidents))
     yield Track(name="generations", stretches=tuple(_rebalances(history)))
-    for lane in lanes_of(history):
+    for lane in history.lanes:
         spans = [(span.kind == "paused", _span(span, end)) for span in lane.spans]
         yield Track(name=lane.name, stretches=tuple(span for paused, span in spans if not paused), marks=lane.marks)
         if any(paused for paused, _ in spans):
@@ -81,7 +80,7 @@ def _tracks(history: GroupHistory, incidents: Sequence[Incident]) -> Iterator[Tr
 
 
 def _rows(track: Track) -> Iterator[Track]:
-    """Deal stretches that overlap to lines of their own: complete events of one track must nest, and these do not."""
+    # Deal stretches that overlap to lines of their own: complete events of one track must nest, and these do not.
     rows: list[list[Stretch]] = [[]]
     for stretch in sorted(track.stretches, key=lambda stretch: (stretch.start, stretch.end)):
         free = next((row for row in rows if not row or row[-1].end <= stretch.start), None)
@@ -152,3 +151,6 @@ def _args(pairs: Iterable[tuple[str, str]]) -> dict[str, Json]:
 
 def _named(what: str, process: int, track: int, name: str) -> Document:
     return {"ph": "M", "pid": process, "tid": track, "name": what, "args": _args([("name", name)])}
+
+
+EXPORTS = {"chrome-trace": export}

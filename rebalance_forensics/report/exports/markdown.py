@@ -12,7 +12,6 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.urgency_order import faults, unexplained
 from rebalance_forensics.report.wording import alternative, count, group_of, since
 
-SUFFIX = ".md"
 PEOPLE = ("Authors", "Status")
 BLANKS = (
     ("Detection", "Who or what noticed it, and when?"),
@@ -60,7 +59,6 @@ def _incident(incident: Incident) -> Iterator[str]:
 
 
 def _signs(incident: Incident) -> Iterator[str]:
-    """Every cause against every sign that decides something, as a table."""
     table = sign_table(incident)
     if not table.relevant:
         return
@@ -71,3 +69,6 @@ def _signs(incident: Incident) -> Iterator[str]:
         where = f"`{code(line.where)}`" if line.where else ""
         yield f"| {' | '.join([*marks, safe(line.wording), where])} |"
     yield from ("", safe(LEGEND), "")
+
+
+EXPORTS = {"markdown": export}

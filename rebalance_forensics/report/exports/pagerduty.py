@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_forensics.diagnosis.model import Incident, Severity
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, json_line
 from rebalance_forensics.report.model import Report
@@ -14,8 +14,6 @@ from rebalance_forensics.report.urgency_order import faults
 from rebalance_forensics.report.wording import cluster_of, culprits, group_of, impact, place, since
 from rebalance_forensics.timeline.model import Evidence
 
-SUFFIX = ".pagerduty.jsonl"
-SEVERITIES: dict[Severity, str] = {"critical": "critical", "warning": "warning", "info": "info"}
 SUMMARY, TEXT = 900, 500
 PROOF_SHOWN = 5
 
@@ -42,7 +40,7 @@ def _payload(incident: Incident) -> Document:
     payload: Document = {
         "summary": line_of(prose(f"{incident.group or group_of(incident)}: {incident.summary}"), SUMMARY)[:1024],
         "source": line_of(cluster_of(incident) or incident.group or group_of(incident), TEXT),
-        "severity": SEVERITIES[incident.severity],
+        "severity": incident.severity,
         "timestamp": iso(incident.started_at),
         "group": line_of(", ".join(incident.group_names), TEXT),
         "class": cause.cause,
@@ -62,7 +60,7 @@ def _payload(incident: Incident) -> Document:
 
 
 def _rivals(incident: Incident) -> Document:
-    """What else it may well be, and the log that would tell; nothing where it hardly is anything else."""
+    # What else it may well be, and the log that would tell; nothing where it hardly is anything else.
     rivals = serious_rivals(incident)
     if not rivals:
         return {}
@@ -74,3 +72,6 @@ def _rivals(incident: Incident) -> Document:
 
 def _proof(line: Evidence) -> str:
     return line_of(f"{place(line)}  {line.text}", TEXT)
+
+
+EXPORTS = {"pagerduty": export}

@@ -15,7 +15,6 @@ from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import culprits, impact
 from rebalance_forensics.timeline.model import Evidence
 
-SUFFIX = ".sarif"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: dict[Severity, str] = {"critical": "error", "warning": "warning", "info": "note"}
 SNIPPET_CHARACTERS = 4_000
@@ -35,7 +34,6 @@ def export(report: Report) -> str:
 
 
 def _rule(cause: str) -> Document:
-    """Explain a cause to the reader of a result in an IDE."""
     known = all_causes().get(cause)
     if known is None:
         return {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}}
@@ -90,3 +88,6 @@ def _location(line: Evidence) -> dict[str, Json]:
     where: Document = {"artifactLocation": {"uri": uri}, "region": region}
     # SARIF's own byteOffset would make the region one of a binary file.
     return {"physicalLocation": where, "properties": {"byteOffset": line.byte_offset}}
+
+
+EXPORTS = {"sarif": export}

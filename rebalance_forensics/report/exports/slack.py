@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.records import EpochMs, is_dated
+from rebalance_forensics.records import is_dated
 from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
 from rebalance_forensics.report.documents import Document, Json, written
@@ -16,7 +16,6 @@ from rebalance_forensics.report.urgency_order import faults, is_unexplained
 from rebalance_forensics.report.wording import cluster_of, count, culprits, group_of, impact, place, since, sureness
 from rebalance_forensics.timeline.evidence import abridged
 
-SUFFIX = ".slack.json"
 SECTION, FIELD, LINE, PART = 2_800, 1_900, 300, 600
 INCIDENTS_SHOWN = 5
 PROOF_SHOWN = 3
@@ -38,7 +37,9 @@ def export(report: Report) -> str:
     # Shown where blocks are not, as in a notification. It is read as markup, so nothing of it may start a mention.
     first = found[0]
     text = _unmarked(line_of(prose(f"{_verdict(first)} {_summary(first)}"), SECTION))
-    return written({"text": f"{text}{_marked_time(first.started_at)}", "blocks": blocks})
+    at = first.started_at
+    began = f" <!date^{at // 1_000}^{READERS_TIME}|{utc(at)} UTC>" if is_dated(at) else ""
+    return written({"text": f"{text}{began}", "blocks": blocks})
 
 
 def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
@@ -64,7 +65,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
 
 
 def _in_one_line(incident: Incident, link: str | None) -> Iterator[Document]:
-    """Rich text, in which no character of a log is markup, a mention or an emoji."""
+    # Rich text, in which no character of a log is markup, a mention or an emoji.
     yield {"type": "text", "text": line_of(prose(_verdict(incident)), PART), "style": {"bold": True}}
     yield {"type": "text", "text": f" {line_of(prose(_summary(incident)), SECTION)}"}
     if is_dated(incident.started_at):
@@ -92,19 +93,18 @@ def _summary(incident: Incident) -> str:
     return f"{cost[:1].upper()}{cost[1:]}. Culprit: {culprits(incident.root_causes[0])}."
 
 
-def _marked_time(at: EpochMs) -> str:
-    return f" <!date^{at // 1_000}^{READERS_TIME}|{utc(at)} UTC>" if is_dated(at) else ""
-
-
 def _section(text: str) -> Document:
     return {"type": "section", "text": _plain(text, SECTION)}
 
 
 def _plain(text: str, limit: int) -> Document:
-    """Make a text object in which nothing is markup, a mention or an emoji."""
+    # Make a text object in which nothing is markup, a mention or an emoji.
     whole = line_of(prose(text), limit)
     return {"type": "plain_text", "text": whole[: limit + 10] or "-", "emoji": False}
 
 
 def _unmarked(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+EXPORTS = {"slack": export}

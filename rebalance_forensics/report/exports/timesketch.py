@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.documents import Document, json_line
-from rebalance_forensics.report.lanes import lanes_of
+from rebalance_forensics.report.lanes import lanes_by_mark
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.report.wording import impact
-from rebalance_forensics.timeline.model import GroupHistory, Mark
+from rebalance_forensics.timeline.model import GroupHistory
 
-SUFFIX = ".jsonl"
 TEXT_CHARACTERS = 4_000
 # Every row repeats the names; no name that people gave is as long.
 NAME_CHARACTERS = 1_000
@@ -66,15 +64,10 @@ def _group(history: GroupHistory) -> Iterator[Document]:
 
 
 def _marks(history: GroupHistory) -> Iterator[Document]:
-    """Give each log line once, with every lane it stands in."""
-    lanes: dict[Mark, list[str]] = defaultdict(list)
-    for lane in lanes_of(history):
-        for mark in lane.marks:
-            lanes[mark].append(lane.name)
-    for mark, names in lanes.items():
+    for mark, names in lanes_by_mark(history).items():
         row = _row(mark.at, mark.kind, mark.evidence.text, history)
         yield row | {
-            "lanes": [line_of(name, NAME_CHARACTERS) for name in dict.fromkeys(names)],
+            "lanes": [line_of(name, NAME_CHARACTERS) for name in names],
             "label": line_of(mark.label, TEXT_CHARACTERS),
             "severity": mark.severity,
             "source_file": mark.evidence.path,
@@ -93,3 +86,6 @@ def _incident(incident: Incident) -> Document:
         "impact": impact(incident.impact),
         "tag": ["incident", cause.cause],
     }
+
+
+EXPORTS = {"timesketch": export}

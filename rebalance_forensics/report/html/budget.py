@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.wording import thousands
 from rebalance_forensics.timeline.model import Evidence
 
+T = TypeVar("T")
 LINES, LINE_CHARACTERS, LINE_CHARACTERS_IN_ALL = 5_000, 1_500, 1_500_000
 MARKS, SPANS, ROWS = 12_000, 12_000, 4_000
 LANES, LANES_A_PICTURE, FEWEST_LANES, FEWEST, RESERVED = 3_000, 80, 12, 150, 60
@@ -19,7 +22,7 @@ EVENTS, EVENTS_A_TABLE = 1_000, 250
 UNREAD_ROWS_A_TABLE = 200
 GLIMPSES = 400
 FEW_LANES = 16
-"""As many rows as a picture shows before its reader asks for all of them (FEW in page.js)."""
+"""As many rows as a picture shows before its reader asks for all of them."""
 NAMES, NAMES_AN_INCIDENT, FEWEST_NAMES = 8_000, 2_000, 20
 
 
@@ -62,6 +65,12 @@ class Pool:
         """How many one picture may take, so that a few are left for each of those after it."""
         return min(self.most, max(self.left - self.reserved * pictures, self.fewest))
 
+    def take(self, rows: Sequence[T], pictures: int = 0) -> Sequence[T]:
+        """The first rows, as many as there is room for."""
+        taken = rows[: self.room(pictures)]
+        self.left -= len(taken)
+        return taken
+
 
 @dataclass(slots=True)
 class Budget:
@@ -85,6 +94,13 @@ class Budget:
     """Of whom incidents are blamed on; members that come back under new names are thousands, too."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
+
+    def take_rows(self, rows: Sequence[T], most: int, what: str) -> tuple[tuple[T, ...], int]:
+        """The first rows of a table, and how many the page leaves out."""
+        taken = tuple(rows[: max(min(self.rows, most), 0)])
+        self.rows -= len(taken)
+        self.omit(what, len(rows) - len(taken))
+        return taken, len(rows) - len(taken)
 
     def omit(self, what: str, number: int) -> None:
         """Count what the page does not show."""

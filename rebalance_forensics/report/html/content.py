@@ -15,7 +15,7 @@ from rebalance_forensics.report.html.prepared_history import Glimpse, ReadyHisto
 from rebalance_forensics.report.html.shapes import Picture
 from rebalance_forensics.report.html.tables import GroupTables, tables_of
 from rebalance_forensics.report.lazy_list import LazyList
-from rebalance_forensics.report.member_names import short_names, with_short_readings
+from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
 from rebalance_forensics.report.urgency_order import RANKS, Incidents, is_unexplained, most_urgent_first
@@ -150,7 +150,6 @@ def _hosts(seen: Glimpse | None) -> tuple[str, ...]:
 
 
 def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> list[GroupPage]:
-    """Tell of the groups with the most urgent incidents first, then of the others."""
     rank: dict[Key, int] = {}
     for number, incident in enumerate(headlines):
         for key in _keys(incident):
@@ -171,16 +170,12 @@ def _group(number: int, history: GroupHistory, scenes: Scenes) -> GroupPage:
         picture=scenes.of_group(number, history),
         names=short_names(history),
         tables=tables_of(history, scenes.budget, scenes.links(history.cluster, history.group)),
-        readings=tuple(
-            _shown(title, passages, scenes.budget)
-            for title, passages in readings_of(with_short_readings(history)).parts()
-        ),
+        readings=tuple(_shown(title, passages, scenes.budget) for title, passages in readings_of(history).parts()),
     )
 
 
 def _shown(title: str, passages: tuple[Passage, ...], budget: Budget) -> tuple[str, tuple[Passage, ...]]:
-    shown = passages[: budget.passages.room(0)]
-    budget.passages.left -= len(shown)
+    shown = tuple(budget.passages.take(passages))
     budget.omit("sentences on how rebalances read", len(passages) - len(shown))
     return title, shown
 
@@ -193,9 +188,7 @@ def filter_names(incidents: Sequence[Headline], budget: Budget) -> dict[str, tup
     names: dict[str, tuple[str, ...]] = {}
     for number, incident in enumerate(incidents):
         known = _names_of(incident)
-        shown = known[: budget.names.room(len(incidents) - number - 1)]
-        names[incident.id] = tuple(shown)
-        budget.names.left -= len(shown)
+        names[incident.id] = shown = tuple(budget.names.take(known, len(incidents) - number - 1))
         budget.omit(NAMES_LEFT_OUT, len(known) - len(shown))
     return names
 

@@ -22,10 +22,8 @@ def called(name: str, short: Mapping[str, str]) -> str:
 
 
 def brief(text: str, group: str | None = None) -> str:
-    """Write `shop-1b4e28ba…-StreamThread-1-consumer` for a name with a UUID in it; eight digits tell them apart.
-
-    Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
-    """
+    """Write `shop-1b4e28ba…-StreamThread-1-consumer` for a name with a UUID in it; eight digits tell them apart."""
+    # Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
     short = RANDOM_ID.sub(r"\1…", text)
     if group is None or short == text:
         return short
@@ -44,7 +42,7 @@ def _clock(clock: Clock) -> Markup:
 
 
 def _words(text: str, group: str) -> Markup:
-    """Keep the blanks at the ends, which part the words from a time."""
+    # Keep the blanks at the ends, which part the words from a time.
     inner = brief(" ".join(text.split()), group)
     before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
     return escape(line_of(f"{before}{inner}{after}", LINE_CHARACTERS))

@@ -10,12 +10,10 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Headline, Severity
 from rebalance_forensics.records import SECOND_MS, is_timed
-from rebalance_forensics.report.html.axis import Tick, ticks
+from rebalance_forensics.report import times, urgency_order, wording
 from rebalance_forensics.report.html.prepared_history import Glimpse
+from rebalance_forensics.report.html.shapes import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.urgency_order import RANKS, urgency
-from rebalance_forensics.report.wording import count, group_of
 
 CAUSES = 12
 GROUPS_OF_A_CAUSE, GROUP_ROWS = 40, 160
@@ -109,16 +107,15 @@ def _end(incident: Headline, logs_end: LogsEnd) -> int:
 
 
 def _by_group(incidents: Iterable[Headline]) -> dict[str, list[Headline]]:
-    """The incidents of each group, those of a cluster as what they did to it."""
     groups: dict[str, list[Headline]] = {}
     for incident in incidents:
         for share in _shares(incident):
-            groups.setdefault(group_of(share), []).append(share)
+            groups.setdefault(wording.group_of(share), []).append(share)
     return groups
 
 
 def _shares(incident: Headline) -> Iterator[Headline]:
-    """What an incident did to each group; a group's own incident is all of it."""
+    # What an incident did to each group; a group's own incident is all of it.
     if incident.group is not None:
         yield incident
     for disturbed in incident.groups:
@@ -147,11 +144,11 @@ class _Axis(Struct, frozen=True, kw_only=True):
         rows = [self._group(name, own) for name, own in shown]
         if shown and len(groups) > len(shown):
             others = list(chain.from_iterable(own for _, own in groups[len(shown) :]))
-            label = count(len(groups) - len(shown), "more group")
+            label = wording.count(len(groups) - len(shown), "more group")
             rows.append(OverviewRow(label=label, occurrences=tuple(self.occurrences(others))))
         return OverviewRow(
             label=cause,
-            note=count(len(groups), "group") if several else groups[0][0],
+            note=wording.count(len(groups), "group") if several else groups[0][0],
             occurrences=tuple(self.occurrences(incidents)),
             groups=tuple(rows),
         )
@@ -171,7 +168,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
                 yield Stretch(kind=kind, percent=begun, width=round(max(ended - begun, TOUCHING_PERCENT), 2))
 
     def _merged(self, spans: Iterable[tuple[int, int | None]]) -> Iterator[tuple[float, float]]:
-        """Shares of the axis, overlapping spans as one; what nobody saw the end of is drawn where it begins."""
+        # Shares of the axis, overlapping spans as one; what nobody saw the end of is drawn where it begins.
         begun = ended = -1.0
         for start, end in sorted((start, start if end is None else end) for start, end in spans):
             left, right = self._percent(max(start, self.start)), self._percent(min(end, self.end))
@@ -201,7 +198,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
         return round((at - self.start) / (self.end - self.start) * 100, 2)
 
     def _occurrence(self, run: Sequence[Headline]) -> Occurrence:
-        worst = min(run, key=urgency)
+        worst = min(run, key=urgency_order.urgency)
         begun, ended = run[0].started_at, max(_end(incident, self.logs_end) for incident in run)
         return Occurrence(
             percent=self._percent(begun),
@@ -212,18 +209,18 @@ class _Axis(Struct, frozen=True, kw_only=True):
             number=len({incident.id for incident in run}),
             groups=tuple(dict.fromkeys(chain.from_iterable(filter_groups(incident) for incident in run))),
             causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in run)),
-            severities=tuple(sorted({incident.severity for incident in run}, key=RANKS.__getitem__)),
+            severities=tuple(sorted({incident.severity for incident in run}, key=urgency_order.RANKS.__getitem__)),
             incidents=tuple(dict.fromkeys(f"incident-{incident.id}" for incident in run)),
         )
 
 
 def filter_groups(incident: Headline) -> tuple[str, ...]:
     """The groups that a filter finds an incident by, with their cluster where it has a name."""
-    return tuple(group_of(share) for share in _shares(incident))
+    return tuple(wording.group_of(share) for share in _shares(incident))
 
 
 def _label(run: Sequence[Headline], worst: Headline) -> str:
     sentence = f"{worst.severity}: {line_of(worst.summary, SUMMARY_CHARACTERS)}"
     if len(run) == 1:
-        return f"{utc(worst.started_at)} UTC, {sentence}"
-    return f"{count(len(run), 'incident')} from {utc(run[0].started_at)} UTC on, the worst {sentence}"
+        return f"{times.utc(worst.started_at)} UTC, {sentence}"
+    return f"{wording.count(len(run), 'incident')} from {times.utc(run[0].started_at)} UTC on, the worst {sentence}"

@@ -14,20 +14,14 @@ from markupsafe import Markup
 
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.report import differential, incident_facts, times, wording
-from rebalance_forensics.report.conclusions import caveat, conclusion
+from rebalance_forensics.report import conclusions, differential, incident_facts, times, wording
 from rebalance_forensics.report.documents import Json
-from rebalance_forensics.report.html.budget import LINE_CHARACTERS
+from rebalance_forensics.report.html import budget, names, overview, prepared_history, shapes
 from rebalance_forensics.report.html.content import Content, content_of
-from rebalance_forensics.report.html.names import brief, called, sentence
-from rebalance_forensics.report.html.overview import filter_groups
 from rebalance_forensics.report.html.page_data import page_data
-from rebalance_forensics.report.html.prepared_history import COLORS
-from rebalance_forensics.report.html.shapes import legend, strokes
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
-from rebalance_forensics.report.wording import totals_of_inputs
 
 LONGEST_WHOLE = 30
 SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")
@@ -54,7 +48,7 @@ def _title(report: Report, content: Content) -> str:
     return (
         f"{worst.root_causes[0].cause} in {worst.group or wording.group_of(worst)}"
         if worst
-        else conclusion(report).title
+        else conclusions.conclusion(report).title
     )
 
 
@@ -68,9 +62,9 @@ def _digest(text: str) -> str:
 
 
 def _script() -> str:
-    """The page's script, of several files, in one scope of its own."""
+    """The page's script, of several files, in one scope of its own, with the figures that it shares with Python."""
     parts = "\n".join(_asset("script", f"{part}.js") for part in SCRIPT)
-    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'.replace("FEW_LANES", str(budget.FEW_LANES))
 
 
 def _asset(*names: str) -> str:
@@ -78,56 +72,29 @@ def _asset(*names: str) -> str:
 
 
 def _filters() -> dict[str, Callable[..., object]]:
-    """What the templates call, by the name that they call it by."""
-    return {
-        "iso": times.iso,
-        "utc": times.utc,
+    # What the templates call: the functions of the report's words by their names, and some of the page's own.
+    spoken = (times, wording, differential, incident_facts, conclusions, names)
+    # A name that a module only imports may be one of Jinja's own filters, such as `escape`.
+    shared = {
+        name: function
+        for module in spoken
+        for name, function in vars(module).items()
+        if callable(function) and getattr(function, "__module__", "") == module.__name__
+    }
+    return shared | {
         "clock": times.time_of_day,
         "duration": times.duration,
         "length_or_unknown": _length_or_unknown,
-        "unread_figure": wording.unread_figure,
-        "unread_briefly": wording.unread_briefly,
-        "stopped": wording.stopped,
-        "besides": wording.besides,
-        "begun": wording.begun,
         "lines": _lines,
         "prose": prose,
-        "brief": brief,
-        "called": called,
-        "sentence": sentence,
         "unbroken": _unbroken,
         "apart": _apart,
         "rank": RANKS.__getitem__,
-        "caveat": caveat,
-        "conclusion": conclusion,
-        "chance": differential.chance,
-        "either": differential.either,
-        "proof_of": differential.proof_of,
-        "exclusions": differential.exclusions,
-        "wanted_logs": differential.wanted_logs,
-        "totals_of_inputs": totals_of_inputs,
-        "sign_table": differential.sign_table,
         "is_unexplained": is_unexplained,
-        "group_of": wording.group_of,
-        "filter_groups": filter_groups,
-        "place": wording.place,
-        "step": wording.step,
-        "day": times.day,
-        "count": wording.count,
-        "thousands": wording.thousands,
-        "size": wording.size,
-        "sureness": wording.sureness,
-        "culprits": wording.culprits,
-        "saved": wording.saved,
-        "period": wording.period,
-        "legend": legend,
-        "strokes": strokes,
+        "filter_groups": overview.filter_groups,
+        "legend": shapes.legend,
+        "strokes": shapes.strokes,
         "steps": incident_facts.steps_of,
-        "fixed": incident_facts.fixed,
-        "lines_left_out": incident_facts.lines_left_out,
-        "ranges": wording.ranges,
-        "some": wording.some,
-        "names_besides": wording.names_besides,
     }
 
 
@@ -143,7 +110,7 @@ def _page() -> Template:
     )
     environment.filters.update(_filters())
     environment.tests["timed"] = is_timed
-    environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": COLORS})
+    environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": prepared_history.COLORS})
     environment.globals["LOGS_SHOWN"] = differential.LOGS_SHOWN
     return environment.get_template("report.html.j2")
 
@@ -153,27 +120,27 @@ def _length_or_unknown(ms: int | None) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Keep names such as broker-1 on one line of a headline."""
-    words = (line_of(word, LINE_CHARACTERS) for word in brief(prose(text)).split(" "))
+    # Keep names such as broker-1 on one line of a headline.
+    words = (line_of(word, budget.LINE_CHARACTERS) for word in names.brief(prose(text)).split(" "))
     return Markup(" ").join(
         Markup('<span class="whole">{}</span>').format(word) if "-" in word and len(word) < LONGEST_WHOLE else word
         for word in words
     )
 
 
-def _apart(names: Iterable[str]) -> Markup:
-    """Several names in one attribute, a line each, as the filters of the page take them apart."""
-    return Markup("\n").join(line_of(name, LINE_CHARACTERS) for name in dict.fromkeys(names))
+def _apart(several: Iterable[str]) -> Markup:
+    # Several names in one attribute, a line each, as the filters of the page take them apart.
+    return Markup("\n").join(line_of(name, budget.LINE_CHARACTERS) for name in dict.fromkeys(several))
 
 
 def _lines(text: str) -> Markup:
-    """Make the lines of a record harmless, each by itself: they stand below each other."""
-    return Markup("\n").join(lines_of(text, LINE_CHARACTERS))
+    # Make the lines of a record harmless, each by itself: they stand below each other.
+    return Markup("\n").join(lines_of(text, budget.LINE_CHARACTERS))
 
 
 def _harmless(value: object) -> object:
-    """Make every text that enters the page harmless, wherever a template prints it."""
-    return line_of(value, LINE_CHARACTERS) if isinstance(value, str) and not isinstance(value, Markup) else value
+    # Make every text that enters the page harmless, wherever a template prints it.
+    return line_of(value, budget.LINE_CHARACTERS) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}

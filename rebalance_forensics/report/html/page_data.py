@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.report.documents import Document, Json
 from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.html.content import Content
-from rebalance_forensics.report.html.shapes import Bar, Dot, Picture, Row
+from rebalance_forensics.report.html.shapes import Bar, Dot, Picture
 from rebalance_forensics.report.incident_markdown import incident_markdown
 from rebalance_forensics.report.plain_text import line_of, lines_of
 from rebalance_forensics.report.times import iso
@@ -32,7 +31,8 @@ def page_data(content: Content) -> Document:
             if number in drawn
         },
         "markdown": {
-            incident.id: _markdown(incident, texts) for incident in content.numbered[: len(content.with_sections)]
+            incident.id: [texts.number_of(line) for line in incident_markdown(incident)]
+            for incident in content.numbered[: len(content.with_sections)]
         },
         "pictures": pictures,
         "texts": texts.rows,
@@ -45,27 +45,18 @@ def _line(line: Evidence, texts: Texts) -> Json:
     return [texts.number_of(path), line.line, line.timestamp if iso(line.timestamp) else None, texts.number_of(text)]
 
 
-def _markdown(incident: Incident, texts: Texts) -> list[Json]:
-    return [texts.number_of(line) for line in incident_markdown(incident)]
-
-
 def _picture(picture: Picture, texts: Texts) -> Document:
     begun = picture.started_at
-    rows = [[_bars(row, begun, texts), _dots(row, begun, texts)] for row in picture.rows]
+    rows: list[Json] = [
+        [[_bar(bar, begun, texts) for bar in row.bars], [_dot(dot, begun, texts) for dot in row.dots]]
+        for row in picture.rows
+    ]
     return {"from": begun, "to": picture.ended_at, "rows": rows}
-
-
-def _bars(row: Row, begun: int, texts: Texts) -> list[Json]:
-    return [_bar(bar, begun, texts) for bar in row.bars]
 
 
 def _bar(bar: Bar, begun: int, texts: Texts) -> Json:
     end = None if bar.ended_at is None else bar.ended_at - begun
     return [texts.number_of(bar.kind), bar.started_at - begun, end, texts.number_of(bar.label), bar.incident]
-
-
-def _dots(row: Row, begun: int, texts: Texts) -> list[Json]:
-    return [_dot(dot, begun, texts) for dot in row.dots]
 
 
 def _dot(dot: Dot, begun: int, texts: Texts) -> Json:
@@ -105,7 +96,7 @@ class Texts:
 
 
 def _parts(text: str) -> list[str]:
-    """The pattern of a text, then its words with a digit in them: names, numbers and times are what varies."""
+    # The pattern of a text, then its words with a digit in them: names, numbers and times are what varies.
     varying: list[str] = []
 
     def hole(word: re.Match[str]) -> str:

@@ -11,25 +11,11 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
-from rebalance_forensics.report.html.axis import ticks
+from rebalance_forensics.report.html import names, shapes
 from rebalance_forensics.report.html.budget import FEW_LANES, Budget
 from rebalance_forensics.report.html.incident_links import SILENT, Links, end_of_incident
-from rebalance_forensics.report.html.names import called
-from rebalance_forensics.report.html.picture_choice import chosen_bars, chosen_lanes, chosen_marks, weight_of
-from rebalance_forensics.report.html.prepared_history import ReadyHistory, ReadyLane
-from rebalance_forensics.report.html.shapes import (
-    LANE,
-    REASONS,
-    UNABLE,
-    WIDTH,
-    Bar,
-    Dot,
-    Number,
-    Owner,
-    Picture,
-    Row,
-    Window,
-)
+from rebalance_forensics.report.html.prepared_history import DISTURBANCES, ReadyHistory, ReadyLane
+from rebalance_forensics.report.html.shapes import Bar, Window
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
 from rebalance_forensics.report.wording import count, in_ranges, natural
@@ -45,11 +31,9 @@ UNTIL_EXPIRED = "no heartbeat arrived until its session expired"
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
 
-def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = None) -> Window | None:
-    """Choose what a picture shows: the whole history, or an incident with some time before and after it.
-
-    None where nothing has a time: there is no axis to draw it on.
-    """
+def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = None) -> shapes.Window | None:
+    """Choose what a picture shows: the whole history, or an incident with some time before and after it."""
+    # None where nothing has a time: there is no axis to draw it on.
     known = history.period
     if not is_timed(known[0] if known else None if incident is None else incident.started_at):
         return None
@@ -59,7 +43,11 @@ def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = 
         return None if period is None else _at_least(*period)
     last = period[1] if period else incident.started_at
     end = last if incident.ongoing or incident.ended_at is None else incident.ended_at
-    begun = min([_first_sign(incident), *(gap.started_at for gap in _unread_in(history, incident, end))])
+    # The chain of causes may begin some time before the incident does, and a member may have stopped reading long
+    # before its group noticed.
+    signs = [link.at for cause in incident.root_causes for link in cause.chain if link.at is not None]
+    signs += [gap.started_at for gap in history.unread.touching(incident.started_at, end)]
+    begun = min([incident.started_at, *(at for at in signs if at >= incident.started_at - LONGEST_LEAD_MS)])
     margin = _margin(incident.started_at, end)
     left, right = begun - margin, max(end, incident.started_at) + margin
     if period is not None and period[0] <= incident.started_at <= period[1]:
@@ -68,8 +56,13 @@ def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = 
 
 
 def draw(
-    name: str, history: ReadyHistory, window: Window, links: Links, budget: Budget, incident: Incident | None = None
-) -> Picture:
+    name: str,
+    history: ReadyHistory,
+    window: shapes.Window,
+    links: Links,
+    budget: Budget,
+    incident: Incident | None = None,
+) -> shapes.Picture:
     """Lay out the generations, the lanes and the partitions of a group."""
     budget.pictures -= 1
     left_out: list[str] = []
@@ -93,7 +86,7 @@ def draw(
     rows = [
         *_group_rows(made, unread),
         *(
-            Row(
+            shapes.Row(
                 name=lane.name,
                 label=_beside(lane, history),
                 kind=lane.kind,
@@ -106,17 +99,17 @@ def draw(
             for number, lane in enumerate(ready.lane for ready in lanes)
         ),
         *(
-            Row(name=whole, label=label, kind="partition", y=0, bars=partition_bars, dots=(), layer="partitions")
+            shapes.Row(name=whole, label=label, kind="partition", y=0, bars=partition_bars, dots=(), layer="partitions")
             for (label, whole, _), partition_bars in zip(partitions, bars[len(lanes) :], strict=True)
         ),
     ]
-    return Picture(
+    return shapes.Picture(
         id=name,
         group=history.group,
         started_at=window.start,
         ended_at=window.end,
-        rows=tuple(replace(row, y=LANE * place) for place, row in enumerate(rows)),
-        ticks=ticks(window.start, window.end),
+        rows=tuple(replace(row, y=shapes.LANE * place) for place, row in enumerate(rows)),
+        ticks=shapes.ticks(window.start, window.end),
         numbers=_numbers(history, window),
         shade=None if incident is None else window.cut(incident.started_at, end_of_incident(incident)),
         owners=_owners(history, window) if partitions else (),
@@ -124,26 +117,29 @@ def draw(
     )
 
 
-def _group_rows(made: tuple[Bar, ...], unread: tuple[Bar, ...]) -> Iterator[Row]:
-    """Draw what concerns the whole group, above all rows."""
+def _group_rows(made: tuple[shapes.Bar, ...], unread: tuple[shapes.Bar, ...]) -> Iterator[shapes.Row]:
     # A lane without a single generation would only puzzle readers.
     if made:
-        bars = _rings_on_top(made)
-        yield Row(name="generations", label="generations", kind="group", y=0, bars=bars, dots=(), layer="always")
+        # Follow-ups are drawn last: the generation that comes next begins within their rings.
+        bars = tuple(sorted(made, key=lambda bar: bar.kind == FOLLOW_UP))
+        yield shapes.Row(name="generations", label="generations", kind="group", y=0, bars=bars, dots=(), layer="always")
     if unread:
-        yield Row(name="partitions unread", label="unread", kind="share", y=0, bars=unread, dots=(), layer="always")
+        yield shapes.Row(
+            name="partitions unread", label="unread", kind="share", y=0, bars=unread, dots=(), layer="always"
+        )
 
 
-def _owners(history: ReadyHistory, window: Window) -> tuple[Owner, ...]:
+def _owners(history: ReadyHistory, window: shapes.Window) -> tuple[shapes.Owner, ...]:
     seen = {span.member for span in history.read.touching(window.start, window.end)}
     return tuple(
-        Owner(name=name, label=_cut(called(name, history.names)), color=history.owners[name]) for name in sorted(seen)
+        shapes.Owner(name=name, label=_cut(names.called(name, history.names)), color=history.owners[name])
+        for name in sorted(seen)
     )
 
 
 def _beside(lane: Lane, history: ReadyHistory) -> str:
-    """Name a thread as the terminal does, `node-2/T1`; also where no generation lists it, below its instance's lane."""
-    known = called(lane.name, history.names)
+    # Name a thread as the terminal does, `node-2/T1`; also where no generation lists it, below its instance's lane.
+    known = names.called(lane.name, history.names)
     if known == lane.name and lane.owner is not None and (found := STREAM_THREAD.search(lane.name)):
         known = f"{lane.owner}/T{found[1]}"
     return _cut(known)
@@ -155,25 +151,12 @@ def _cut(whole: str) -> str:
     return name if len(name) <= NAME_BEGINS + NAME_ENDS else f"{name[:NAME_BEGINS]}…{name[-NAME_ENDS:]}"
 
 
-def _first_sign(incident: Incident) -> int:
-    """Find when the chain of causes begins, which may be some time before the incident does."""
-    links = [link.at for cause in incident.root_causes for link in cause.chain if link.at is not None]
-    return min([incident.started_at, *(at for at in links if at >= incident.started_at - LONGEST_LEAD_MS)])
-
-
-def _unread_in(history: ReadyHistory, incident: Incident, end: int) -> Iterator[UnreadSpan]:
-    """A member may have stopped reading long before its group noticed."""
-    for gap in history.unread.touching(incident.started_at, end):
-        if gap.started_at >= incident.started_at - LONGEST_LEAD_MS:
-            yield gap
-
-
 def _margin(start: int, end: int) -> int:
     return max((end - start) // 4, MARGIN_MS)
 
 
-def _at_least(start: int, end: int) -> Window:
-    return Window(start=start, end=max(end, start + SHORTEST_MS))
+def _at_least(start: int, end: int) -> shapes.Window:
+    return shapes.Window(start=start, end=max(end, start + SHORTEST_MS))
 
 
 def _culprit_names(incident: Incident | None) -> frozenset[str]:
@@ -183,8 +166,8 @@ def _culprit_names(incident: Incident | None) -> frozenset[str]:
     return frozenset(name for culprit in everyone for name in (culprit.name, *culprit.names))
 
 
-def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
-    return Dot(
+def _dot(mark: Mark, window: shapes.Window, links: Links, budget: Budget) -> shapes.Dot:
+    return shapes.Dot(
         severity=mark.severity,
         x=window.x(mark.at),
         at=mark.at,
@@ -194,32 +177,23 @@ def _dot(mark: Mark, window: Window, links: Links, budget: Budget) -> Dot:
     )
 
 
-def _bars(ready: ReadyLane, window: Window, links: Links) -> Iterator[Bar]:
+def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     # What a member was unable to do is drawn over what it was at that time.
-    for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in UNABLE):
+    for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in shapes.UNABLE):
         incident = links.of_span(span)
         yield _bar(links.shown_as(span.kind, incident), span, window, incident)
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
 
 
-def _bar(kind: str, span: Span, window: Window, incident: int | None) -> Bar:
-    x, width = window.cut(span.started_at, span.ended_at)
+def _bar(kind: str, span: Span, window: shapes.Window, incident: int | None) -> shapes.Bar:
     label = f"leads generation {span.generation}" if kind == "leading" else line_of(span.label, LABEL_CHARACTERS)
     # The label of a lane says what the verdict does; where that is a guess, the kind no longer does.
     label = UNTIL_EXPIRED if kind == SILENT != span.kind else label
-    return Bar(
-        kind=kind,
-        x=x,
-        width=width,
-        started_at=span.started_at,
-        ended_at=span.ended_at,
-        label=label,
-        incident=incident,
-    )
+    return window.bar(kind, span.started_at, span.ended_at, label, incident)
 
 
-def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
+def _generation_bars(history: ReadyHistory, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     drawn = history.generations.touching(window.start, window.end)
     # Where there are many, readers skip why each began, and each reason is another text in the page.
     reasons = len(drawn) <= REASONS_SHOWN
@@ -227,15 +201,9 @@ def _generation_bars(history: ReadyHistory, window: Window, links: Links) -> Ite
         yield from _phases(generation, until, window, links, reasons=reasons)
 
 
-def _rings_on_top(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
-    """Draw follow-ups last: the generation that comes next begins within their rings."""
-    return tuple(sorted(bars, key=lambda bar: bar.kind == FOLLOW_UP))
-
-
 def _phases(
-    generation: Generation, until: EpochMs | None, window: Window, links: Links, *, reasons: bool
-) -> Iterator[Bar]:
-    """Show a generation being made, then being held."""
+    generation: Generation, until: EpochMs | None, window: shapes.Window, links: Links, *, reasons: bool
+) -> Iterator[shapes.Bar]:
     incident = links.of_generation(generation)
     start, done = generation.started_at, generation.completed_at
     made = done if done is not None else until
@@ -243,9 +211,7 @@ def _phases(
     phases = (being_made or ("rebalancing", start, made), (OUTCOMES[generation.outcome], done, until))
     for kind, begun, ended in phases:
         if begun is not None and window.shows(begun, ended):
-            x, width = window.cut(begun, ended)
-            label = _generation_label(generation, kind, reasons=reasons)
-            yield Bar(kind=kind, x=x, width=width, started_at=begun, ended_at=ended, label=label, incident=incident)
+            yield window.bar(kind, begun, ended, _generation_label(generation, kind, reasons=reasons), incident)
 
 
 def _generation_label(generation: Generation, kind: str, *, reasons: bool) -> str:
@@ -259,9 +225,9 @@ def _generation_label(generation: Generation, kind: str, *, reasons: bool) -> st
     return line_of(", ".join(words), LABEL_CHARACTERS)
 
 
-def _numbers(history: ReadyHistory, window: Window) -> tuple[Number, ...]:
-    """Write the numbers of generations where they have room, of those that lasted longest first."""
-    placed: list[Number] = []
+def _numbers(history: ReadyHistory, window: shapes.Window) -> tuple[shapes.Number, ...]:
+    # Write the numbers of generations where they have room, of those that lasted longest first.
+    placed: list[shapes.Number] = []
     for _, number in sorted(_all_numbers(history, window), key=lambda pair: -pair[0]):
         if len(placed) == NUMBERS_SHOWN:
             break
@@ -272,39 +238,36 @@ def _numbers(history: ReadyHistory, window: Window) -> tuple[Number, ...]:
     return tuple(sorted(placed, key=lambda number: number.percent))
 
 
-def _all_numbers(history: ReadyHistory, window: Window) -> Iterator[tuple[float, Number]]:
-    """How wide each generation is drawn, and its number."""
+def _all_numbers(history: ReadyHistory, window: shapes.Window) -> Iterator[tuple[float, shapes.Number]]:
     for generation, until in history.generations.touching(window.start, window.end):
         begun = generation.completed_at if generation.completed_at is not None else generation.started_at
         if begun is not None and window.shows(begun, until):
             x, width = window.cut(begun, until)
-            yield width, Number(percent=x / WIDTH * 100, text=str(generation.generation))
+            yield width, shapes.Number(percent=x / shapes.WIDTH * 100, text=str(generation.generation))
 
 
 NAME_CHARACTERS = 80
-Stretches = tuple[Bar, ...]
+Stretches = tuple[shapes.Bar, ...]
 
 
 def partition_bars(
-    history: ReadyHistory, window: Window, links: Links, budget: Budget, left_out: list[str]
+    history: ReadyHistory, window: shapes.Window, links: Links, budget: Budget, left_out: list[str]
 ) -> list[tuple[str, str, Stretches]]:
     """Give each row its label, its whole name and its stretches; partitions with equal stretches share a row."""
     # Equal stretches are one object: to compare what thousands of partitions hold would take seconds.
     alike: dict[tuple[int, ...], tuple[Stretches, list[str]]] = {}
     for partition, bars in _by_partition(history, window, links).items():
         alike.setdefault(tuple(map(id, bars)), (tuple(bars), []))[1].append(partition)
-    rows = sorted(alike.values(), key=lambda row: -_unread_ms(row[0]))
-    room = budget.partition_rows.room(budget.pictures)
-    if len(rows) > room:
-        several = count(sum(len(partitions) for _, partitions in rows[room:]), "partition")
-        left_out.append(f"{several} in {count(len(rows) - room, 'row')}, those least unread")
-        budget.omit("partitions in pictures, those least unread", sum(len(named) for _, named in rows[room:]))
-    shown = rows[:room]
-    budget.partition_rows.left -= len(shown)
+    rows = sorted(alike.values(), key=lambda row: -sum(bar.width for bar in row[0] if bar.kind == "unread"))
+    shown = budget.partition_rows.take(rows, budget.pictures)
+    if rest := rows[len(shown) :]:
+        partitions = sum(len(named) for _, named in rest)
+        left_out.append(f"{count(partitions, 'partition')} in {count(len(rest), 'row')}, those least unread")
+        budget.omit("partitions in pictures, those least unread", partitions)
     return [(*_named(partitions), bars) for bars, partitions in sorted(shown, key=lambda row: natural(row[1][0]))]
 
 
-def share_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
+def share_bars(history: ReadyHistory, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     """Show how many partitions were unread at a time."""
     steps: dict[int, int] = defaultdict(int)
     for gap in history.unread.touching(window.start, window.end):
@@ -315,21 +278,12 @@ def share_bars(history: ReadyHistory, window: Window, links: Links) -> Iterator[
     for begun, ended in pairwise([*sorted(steps), None]):
         unread += steps[begun or 0]
         if begun is not None and unread > 0 and window.shows(begun, ended):
-            x, width = window.cut(begun, ended)
-            yield Bar(
-                kind="unread-share",
-                x=x,
-                width=width,
-                started_at=begun,
-                ended_at=ended,
-                label=f"{unread} of {count(known, 'partition')} unread",
-                incident=links.of_gap(begun, ended),
-                share=unread / known,
-            )
+            label = f"{unread} of {count(known, 'partition')} unread"
+            yield window.bar("unread-share", begun, ended, label, links.of_gap(begun, ended), share=unread / known)
 
 
-def _by_partition(history: ReadyHistory, window: Window, links: Links) -> Mapping[str, list[Bar]]:
-    found: dict[str, list[Bar]] = defaultdict(list)
+def _by_partition(history: ReadyHistory, window: shapes.Window, links: Links) -> Mapping[str, list[shapes.Bar]]:
+    found: dict[str, list[shapes.Bar]] = defaultdict(list)
     for span in history.read.touching(window.start, window.end):
         bar = _read(span, history, window)
         for partition in span.partitions:
@@ -344,55 +298,25 @@ def _by_partition(history: ReadyHistory, window: Window, links: Links) -> Mappin
     return {partition: found[partition] for partition in sorted(found, key=natural)}
 
 
-def _read(span: ReadSpan, history: ReadyHistory, window: Window) -> Bar:
-    """Cut where the picture ends: partitions that only differ before or after it are alike in it."""
-    x, width = window.cut(span.started_at, span.ended_at)
+def _read(span: ReadSpan, history: ReadyHistory, window: shapes.Window) -> shapes.Bar:
+    # Cut where the picture ends: partitions that only differ before or after it are alike in it.
     label = f"read by {line_of(history.names.get(span.member, span.member), NAME_CHARACTERS)}"
     beyond = span.ended_at is not None and span.ended_at > window.end
     label += ", since before this picture begins" if span.started_at < window.start else ""
     label += ", until after it ends" if beyond else ""
-    return Bar(
-        kind="read",
-        x=x,
-        width=width,
-        started_at=max(span.started_at, window.start),
-        ended_at=window.end if beyond else span.ended_at,
-        label=label,
-        look=f"o{history.owners[span.member]}",
-    )
+    start, end = max(span.started_at, window.start), window.end if beyond else span.ended_at
+    return window.bar("read", start, end, label, look=f"o{history.owners[span.member]}")
 
 
-def _unread(gap: UnreadSpan, history: ReadyHistory, window: Window, links: Links) -> Iterator[Bar]:
+def _unread(gap: UnreadSpan, history: ReadyHistory, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     reader = gap.client_id and history.names.get(gap.client_id, gap.client_id)
     whose = f", was read by {line_of(reader, NAME_CHARACTERS)}" if reader else ""
-    x, width = window.cut(gap.started_at, gap.ended_at)
     incident = links.of_gap(gap.started_at, gap.ended_at)
     why = links.shown_as(gap.why, incident if gap.incident is None else gap.incident)
-    yield Bar(
-        kind="unread",
-        x=x,
-        width=width,
-        started_at=gap.started_at,
-        ended_at=gap.ended_at,
-        label=f"{REASONS[why]}{whose}",
-        incident=incident,
-        look=why,
-    )
+    yield window.bar("unread", gap.started_at, gap.ended_at, f"{shapes.REASONS[why]}{whose}", incident, look=why)
     if gap.from_earliest is not None and window.start <= gap.started_at and gap.from_earliest < gap.started_at:
-        x, width = window.cut(gap.from_earliest, gap.started_at)
-        yield Bar(
-            kind="perhaps",
-            x=x,
-            width=width,
-            started_at=gap.from_earliest,
-            ended_at=gap.started_at,
-            label="perhaps unread already: the logs do not show since when",
-            incident=incident,
-        )
-
-
-def _unread_ms(bars: Sequence[Bar]) -> float:
-    return sum(bar.width for bar in bars if bar.kind == "unread")
+        label = "perhaps unread already: the logs do not show since when"
+        yield window.bar("perhaps", gap.from_earliest, gap.started_at, label, incident)
 
 
 def _named(partitions: Sequence[str]) -> tuple[str, str]:
@@ -400,3 +324,75 @@ def _named(partitions: Sequence[str]) -> tuple[str, str]:
     if len(partitions) == 1:
         return ranges, partitions[0]
     return ranges, f"{ranges} ({count(len(partitions), 'partition')}, alike)"
+
+
+SEVERITIES = {"fault": 0, "notice": 1, "plain": 2}
+
+LeftOut = list[str]
+
+
+def chosen_lanes(
+    lanes: Sequence[ReadyLane], window: Window, culprits: frozenset[str], budget: Budget, left_out: LeftOut
+) -> tuple[ReadyLane, ...]:
+    """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
+    seen = [lane for lane in lanes if lane.speaks_in(window)]
+    room = budget.lanes.room(budget.pictures)
+    budget.lanes.left -= min(len(seen), room)
+    if len(seen) <= room:
+        return tuple(seen)
+    kept = set(sorted(range(len(seen)), key=lambda place: weight_of(seen[place], culprits))[:room])
+    left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
+    return tuple(lane for place, lane in enumerate(seen) if place in kept)
+
+
+def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
+    """Sort key of a lane: the culprits', the brokers', then by faults and disturbances."""
+    faults, disturbances = ready.weight
+    theirs = not culprits.isdisjoint((ready.lane.name, ready.lane.owner))
+    return not theirs, ready.lane.kind != "broker", -faults, -disturbances
+
+
+def chosen_marks(
+    lanes: Sequence[ReadyLane], window: Window, links: Links, budget: Budget, left_out: LeftOut
+) -> list[list[Mark]]:
+    """Keep faults before notices before the rest, and what an incident quotes before what it does not."""
+    found = [
+        (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks.between(window.start, window.end)
+    ]
+    room = budget.marks.room(budget.pictures)
+    if len(found) > room:
+        left_out.append(f"{count(len(found) - room, 'mark')}, the plainest first")
+        budget.omit("marks in pictures, the plainest", len(found) - room)
+        found = _most_important(found, room, links)
+    budget.marks.left -= len(found)
+    kept: list[list[Mark]] = [[] for _ in lanes]
+    # Faults are drawn last, on top of what happened in the same instant.
+    for number, mark in sorted(found, key=lambda pair: (-SEVERITIES[pair[1].severity], pair[1].at)):
+        kept[number].append(mark)
+    return kept
+
+
+def _most_important(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
+    # Fill the room rank by rank; of the rank that no longer fits, take marks evenly spread over time.
+    ranks: dict[tuple[int, bool], list[tuple[int, Mark]]] = {}
+    for number, mark in sorted(found, key=lambda pair: pair[1].at):
+        ranks.setdefault((SEVERITIES[mark.severity], links.of_mark(mark) is None), []).append((number, mark))
+    kept: list[tuple[int, Mark]] = []
+    for _, marks in sorted(ranks.items()):
+        free = room - len(kept)
+        kept += marks if len(marks) <= free else [marks[index * len(marks) // free] for index in range(free)]
+    return kept
+
+
+def chosen_bars(rows: Sequence[Sequence[Bar]], budget: Budget, left_out: LeftOut) -> list[tuple[Bar, ...]]:
+    """Keep disturbances before quiet stretches and wide ones before narrow ones, which nobody would see."""
+    room = budget.spans.room(budget.pictures)
+    everything = [bar for bars in rows for bar in bars]
+    if len(everything) > room:
+        left_out.append(f"{count(len(everything) - room, 'stretch', 'stretches')}, the shortest first")
+        budget.omit("stretches in pictures, the shortest", len(everything) - room)
+        ordered = sorted(everything, key=lambda bar: (bar.kind not in DISTURBANCES, -bar.width))
+        kept = set(map(id, ordered[:room]))
+        rows = [[bar for bar in bars if id(bar) in kept] for bars in rows]
+    budget.spans.left -= sum(map(len, rows))
+    return [tuple(bars) for bars in rows]

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import UNABLE, Window
-from rebalance_forensics.report.lanes import lanes_of, leader_names, period_of, stable_until
+from rebalance_forensics.report.lanes import leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
@@ -59,13 +59,12 @@ class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
 
 def ready(history: GroupHistory) -> ReadyHistory:
     """Sort a history once for all its pictures."""
-    lanes = lanes_of(history)
-    led = _led(history, lanes)
+    led = _led(history)
     return ReadyHistory(
         group=history.group,
         cluster=history.cluster,
         period=period_of(history),
-        lanes=tuple(_lane(lane, led) for lane in lanes),
+        lanes=tuple(_lane(lane, led) for lane in history.lanes),
         generations=IntervalIndex(stable_until(history), _begun, lambda stretch: stretch[1]),
         read=IntervalIndex(history.read, attrgetter("started_at"), attrgetter("ended_at")),
         unread=IntervalIndex(history.unread, attrgetter("started_at"), attrgetter("ended_at")),
@@ -94,9 +93,8 @@ def _lane(lane: Lane, led: dict[str, set[int]]) -> ReadyLane:
     )
 
 
-def _led(history: GroupHistory, lanes: tuple[Lane, ...]) -> dict[str, set[int]]:
-    """The generations that each lane led, by the lane's name."""
-    owners = {lane.name: lane.owner for lane in lanes if lane.owner is not None}
+def _led(history: GroupHistory) -> dict[str, set[int]]:
+    owners = {lane.name: lane.owner for lane in history.lanes if lane.owner is not None}
     led: dict[str, set[int]] = defaultdict(set)
     for generation in history.generations:
         for name in _names(generation):
@@ -107,7 +105,7 @@ def _led(history: GroupHistory, lanes: tuple[Lane, ...]) -> dict[str, set[int]]:
 
 
 def _names(generation: Generation) -> Iterator[str]:
-    """A Streams leader is named by its consumer, `<thread>-consumer`, and its thread leads."""
+    # A Streams leader is named by its consumer, `<thread>-consumer`, and its thread leads.
     for name in leader_names(generation):
         yield name
         thread, consumer, _ = name.partition("-consumer")

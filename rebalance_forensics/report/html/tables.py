@@ -11,9 +11,9 @@ from msgspec import Struct
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, UNREAD_ROWS_A_TABLE, Budget
 from rebalance_forensics.report.html.incident_links import Links
-from rebalance_forensics.report.html.picture_choice import SEVERITIES
+from rebalance_forensics.report.html.picture import SEVERITIES
 from rebalance_forensics.report.html.shapes import REASONS
-from rebalance_forensics.report.lanes import lanes_of, member_name
+from rebalance_forensics.report.lanes import lanes_by_mark, member_name
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import (
@@ -70,30 +70,23 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
     names = {
         member.member_id: member_name(member) for generation in history.generations for member in generation.members
     }
-    room = max(min(budget.rows, ROWS_A_TABLE), 0)
-    shown = history.generations[:room]
-    budget.rows -= len(shown)
-    identities = history.identities[: max(min(budget.rows, ROWS_A_TABLE), 0)]
-    budget.rows -= len(identities)
-    budget.omit("rows of generations", len(history.generations) - len(shown))
-    budget.omit("rows of identities", len(history.identities) - len(identities))
-    terms = history.coordinators[: max(min(budget.rows, TERMS), 0)]
-    budget.rows -= len(terms)
-    budget.omit("terms of coordinators", len(history.coordinators) - len(terms))
+    generations, generations_left_out = budget.take_rows(history.generations, ROWS_A_TABLE, "rows of generations")
+    identities, identities_left_out = budget.take_rows(history.identities, ROWS_A_TABLE, "rows of identities")
+    terms, terms_left_out = budget.take_rows(history.coordinators, TERMS, "terms of coordinators")
     unread, unread_left_out = unread_rows(history, budget, links)
     events, events_left_out = events_of(history, budget)
     return GroupTables(
         events=events,
         events_left_out=events_left_out,
-        generations=tuple(_generation_row(generation, names) for generation in shown),
-        generations_left_out=len(history.generations) - len(shown),
+        generations=tuple(_generation_row(generation, names) for generation in generations),
+        generations_left_out=generations_left_out,
         unread=unread,
         unread_left_out=unread_left_out,
         paused=_paused(history)[:ROWS_A_TABLE],
         identities=identities,
-        identities_left_out=len(history.identities) - len(identities),
+        identities_left_out=identities_left_out,
         coordinators=terms,
-        coordinators_left_out=len(history.coordinators) - len(terms),
+        coordinators_left_out=terms_left_out,
     )
 
 
@@ -144,18 +137,13 @@ class EventRow(Struct, frozen=True, kw_only=True):
 
 def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ...], int]:
     """List the events of a group by time, faults before the rest where not all fit, and say how many are left out."""
-    lanes: dict[Mark, list[str]] = {}
-    for lane in lanes_of(history):
-        for mark in lane.marks:
-            lanes.setdefault(mark, []).append(lane.name)
-    room = budget.events.room(0)
-    kept = sorted(lanes, key=lambda mark: (SEVERITIES[mark.severity], mark.at))[:room]
-    budget.events.left -= len(kept)
+    lanes = lanes_by_mark(history)
+    kept = budget.events.take(sorted(lanes, key=lambda mark: (SEVERITIES[mark.severity], mark.at)))
     budget.omit("rows of events", len(lanes) - len(kept))
     rows = (
         EventRow(
             mark=mark,
-            who=tuple(dict.fromkeys(lanes[mark])),
+            who=lanes[mark],
             text=" ".join(lines_of(abridged(mark.evidence.text, TEXT_CHARACTERS), TEXT_CHARACTERS)),
         )
         for mark in sorted(kept, key=lambda mark: (mark.at, mark.evidence.path, mark.evidence.byte_offset))
@@ -182,11 +170,9 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
 def unread_rows(history: GroupHistory, budget: Budget, links: Links) -> tuple[tuple[UnreadRow, ...], int]:
     """The longest stretches in the order of time, as many as the page holds, and how many it leaves out."""
     rows = [row for together in _by_member(history.unread) for row in _merged(together, links)]
-    room = max(min(budget.rows, UNREAD_ROWS_A_TABLE), 0)
-    shown = sorted(rows, key=_longest_first)[:room]
-    budget.rows -= len(shown)
-    budget.omit("rows of unread partitions", len(rows) - len(shown))
-    return tuple(sorted(shown, key=lambda row: (row.started_at, row.partitions))), len(rows) - len(shown)
+    ordered = sorted(rows, key=_longest_first)
+    shown, left_out = budget.take_rows(ordered, UNREAD_ROWS_A_TABLE, "rows of unread partitions")
+    return tuple(sorted(shown, key=lambda row: (row.started_at, row.partitions))), left_out
 
 
 def _longest_first(row: UnreadRow) -> tuple[bool, int, int, tuple[str, ...]]:
@@ -203,7 +189,7 @@ def _by_member(spans: Sequence[UnreadSpan]) -> list[list[UnreadSpan]]:
 
 
 def _merged(spans: Sequence[UnreadSpan], links: Links) -> list[UnreadRow]:
-    """Members log one partition after another: spans closer together than a reader cares for are one stretch."""
+    # Members log one partition after another: spans closer together than a reader cares for are one stretch.
     found: list[list[UnreadSpan]] = []
     for span in spans:
         if found and _together(found[-1][0], span):

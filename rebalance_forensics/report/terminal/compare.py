@@ -51,7 +51,7 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
 def _on_one_side(
     name: str, before: dict[str, Facts], after: dict[str, Facts], names: tuple[str, str]
 ) -> Iterator[RenderableType]:
-    """Tell in short of a group that the other side does not have: nothing of it can differ."""
+    # Tell in short of a group that the other side does not have: nothing of it can differ.
     where, facts = (names[0], before[name]) if name in before else (names[1], after[name])
     yield heading(f"Group {name}, only in {where}")
     yield labelled((label, value) for label, value in facts.items() if not label.startswith(SETTING_OR_VERSION))
@@ -107,7 +107,7 @@ def _known(number: int | None, written: Callable[[int], str]) -> str:
 
 
 def _added_up(numbers: Sequence[int | None]) -> int | None:
-    """All that are known; None where there are some, and none of them is known."""
+    # All that are known; None where there are some, and none of them is known.
     known = [number for number in numbers if number is not None]
     return sum(known) if known or not numbers else None
 

@@ -35,7 +35,7 @@ def coverage_summary(inputs: Sequence[InputSummary], *, every_file: bool) -> Ite
 
 
 def _versions(inputs: Sequence[InputSummary]) -> str:
-    """Releases that a line names, apart from those that only the wording of lines sets a lower bound to."""
+    # Releases that a line names, apart from those that only the wording of lines sets a lower bound to.
     found = sorted({log.kafka_version for log in inputs if log.kafka_version})
     named = [version for version in found if not version.startswith(AT_LEAST)]
     files = [log for log in inputs if (log.kafka_version or "").startswith(AT_LEAST)]

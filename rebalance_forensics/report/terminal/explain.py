@@ -18,7 +18,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     cause: str
     usual: str = "unknown"
     summary: str
-    mechanism: str
+    mechanism: str = ""
     evidence: str = ""
     remedy: str = ""
     settings: tuple[tuple[str, str], ...] = ()
@@ -50,15 +50,15 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
         if text:
             yield heading(title)
             yield from (indented(block) for block in _paragraphs(text))
-    if explanation.causes:
-        yield heading("Root causes with it")
-        yield from (indented(block) for block in _described(explanation.causes))
-    if explanation.settings:
-        yield heading("Settings that matter")
-        yield from (indented(block) for block in _described(explanation.settings))
-    if explanation.neighbours:
-        yield heading("Not to be confused with")
-        yield from (indented(block) for block in _described(explanation.neighbours))
+    described = (
+        ("Root causes with it", explanation.causes),
+        ("Settings that matter", explanation.settings),
+        ("Not to be confused with", explanation.neighbours),
+    )
+    for title, pairs in described:
+        if pairs:
+            yield heading(title)
+            yield from (indented(block) for block in _described(pairs))
     if explanation.references:
         yield heading("Read on")
         yield indented(listed(explanation.references))
@@ -67,7 +67,7 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
-    """Put each name on a line of its own, since some are long, and what it means below it."""
+    # Put each name on a line of its own, since some are long, and what it means below it.
     for name, meaning in pairs:
         yield text_block(name, "bold")
         yield indented(_sentence(meaning))

@@ -12,37 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Headline, Incident, RootCause
-from rebalance_forensics.report.differential import (
-    LEGEND,
-    Hypothesis,
-    SignLine,
-    SignTable,
-    chance,
-    either,
-    exclusions,
-    likelihoods,
-    ruled_out,
-    sign_table,
-)
-from rebalance_forensics.report.incident_facts import ALSO_KNOWN, MEMBERS, facts, fixed, steps_of
+from rebalance_forensics.report import differential, incident_facts, times, urgency_order, wording
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, indented, labelled, listed, text_block
-from rebalance_forensics.report.times import time_of_day
-from rebalance_forensics.report.urgency_order import UNEXPLAINED
-from rebalance_forensics.report.wording import (
-    alternative,
-    count,
-    culprits,
-    group_of,
-    place,
-    since,
-    some,
-    step,
-    stopped,
-    sureness,
-    thousands,
-    unread_briefly,
-)
 from rebalance_forensics.timeline.evidence import abridged, shortened
 from rebalance_forensics.timeline.model import Evidence
 
@@ -59,11 +31,11 @@ def verdict(incident: Headline) -> Iterator[RenderableType]:
     """Say what happened and how sure that is."""
     title = Text()
     title.append(incident.severity.upper(), style=STYLES[incident.severity])
-    title.append_text(text_block(f"  {group_of(incident)}", "bold"))
+    title.append_text(text_block(f"  {wording.group_of(incident)}", "bold"))
     title.append_text(text_block(f"  incident {incident.id}", "dim"))
     yield title
     yield text_block(shortened(incident.summary, SUMMARY_CHARACTERS))
-    yield text_block(likelihoods(incident))
+    yield text_block(differential.likelihoods(incident))
 
 
 def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[RenderableType]:
@@ -71,12 +43,12 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
     cause = incident.root_causes[0]
     title = Text()
     title.append(incident.severity, style=STYLES[incident.severity])
-    how_sure = "" if cause.cause == UNEXPLAINED else f" ({sureness(cause.confidence)})"
+    how_sure = "" if cause.cause == urgency_order.UNEXPLAINED else f" ({wording.sureness(cause.confidence)})"
     title.append_text(text_block(f"  {cause.cause}{how_sure}", "bold"))
-    title.append_text(text_block(f"  {some([group_of(similar) for similar in (incident, *alike)])}"))
+    title.append_text(text_block(f"  {wording.some([wording.group_of(similar) for similar in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
-    yield indented(text_block(f"{'first at ' if alike else ''}{since(incident)}", "dim"), 4)
+    yield indented(text_block(f"{'first at ' if alike else ''}{wording.since(incident)}", "dim"), 4)
 
 
 def in_full(incident: Incident, verbosity: int, top: int | None = None) -> Iterator[RenderableType]:
@@ -106,10 +78,10 @@ def explained(incident: Incident) -> Iterator[RenderableType]:
 
 
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
-    """The facts of an incident, each label once; other names of the culprit belong to the line above them."""
+    # The facts of an incident, each label once; other names of the culprit belong to the line above them.
     last = ""
-    for label, value in facts(incident):
-        if label in (ALSO_KNOWN, MEMBERS):
+    for label, value in incident_facts.facts(incident):
+        if label in (incident_facts.ALSO_KNOWN, incident_facts.MEMBERS):
             yield "", f"{label.lower()} {value}"
         else:
             yield "" if label == last else label, value
@@ -117,7 +89,6 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
 
 
 def _groups(incident: Incident, verbosity: int, most: int) -> Iterator[RenderableType]:
-    """The groups of a cluster's incident, the worst first."""
     if not incident.groups:
         return
     yield heading("Groups")
@@ -126,9 +97,9 @@ def _groups(incident: Incident, verbosity: int, most: int) -> Iterator[Renderabl
         (
             group.group,
             group.severity,
-            unread_briefly(group.impact),
-            stopped(group.impact),
-            thousands(group.impact.rebalances),
+            wording.unread_briefly(group.impact),
+            wording.stopped(group.impact),
+            wording.thousands(group.impact.rebalances),
         )
         for group in shown
     ]
@@ -136,7 +107,9 @@ def _groups(incident: Incident, verbosity: int, most: int) -> Iterator[Renderabl
     left_out = len(incident.groups) - len(shown)
     if left_out:
         yield indented(
-            text_block(f"and {count(left_out, 'more group')}; --top {len(incident.groups)} lists them all", "dim")
+            text_block(
+                f"and {wording.count(left_out, 'more group')}; --top {len(incident.groups)} lists them all", "dim"
+            )
         )
 
 
@@ -153,7 +126,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
 
 def _rival(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     """Tell a cause that is not ruled out: in brief, or as the verdict itself."""
-    yield heading(f"Or {chance(cause)}: {culprits(cause)}")
+    yield heading(f"Or {differential.chance(cause)}: {wording.culprits(cause)}")
     yield indented(cause.whole_narrative)
     if cause.advice:
         yield from _advice(cause, None if verbosity > 0 else 1)
@@ -169,13 +142,13 @@ def _proven(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     yield from _proof(cause, verbosity)
     if cause.known_bugs:
         yield heading("Known bugs")
-        yield indented(listed(f"{bug.jira}: {bug.title}; {fixed(bug)}" for bug in cause.known_bugs))
+        yield indented(listed(f"{bug.jira}: {bug.title}; {incident_facts.fixed(bug)}" for bug in cause.known_bugs))
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
-    for moment in steps_of(cause):
-        where = f" ({place(moment.evidence)})" if moment.evidence else ""
-        yield time_of_day(moment.at), f"{step(moment.what)}{moment.repeated}{where}"
+    for moment in incident_facts.steps_of(cause):
+        where = f" ({wording.place(moment.evidence)})" if moment.evidence else ""
+        yield times.time_of_day(moment.at), f"{wording.step(moment.what)}{moment.repeated}{where}"
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
@@ -184,16 +157,16 @@ def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
     if not shown:
         yield indented("no line of these logs shows it")
     for line in shown:
-        yield indented(text_block(place(line), "cyan"))
+        yield indented(text_block(wording.place(line), "cyan"))
         yield from (indented(part, 4) for part in lines_of(abridged(line.text, limit), limit))
     left_out = max(cause.evidence_total, len(cause.evidence)) - len(shown)
     if left_out:
         hint = "; --verbose shows more" if len(shown) < len(cause.evidence) else ""
-        yield indented(text_block(f"and {count(left_out, 'more line')}{hint}", "dim"))
+        yield indented(text_block(f"and {wording.count(left_out, 'more line')}{hint}", "dim"))
 
 
 def _first_of_each_kind(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Fold lines that differ in numbers only: the first of each kind, as many as fit a first screen."""
+    # Fold lines that differ in numbers only: the first of each kind, as many as fit a first screen.
     kinds: dict[str, Evidence] = {}
     for line in evidence:
         kinds.setdefault(re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "#", line.text[:LINE_CHARACTERS]), line)
@@ -210,10 +183,12 @@ def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     if not incident.ruled_out:
         return
     yield heading("Ruled out")
-    together = exclusions(incident)
+    together = differential.exclusions(incident)
     shown = together if verbosity > 0 else together[:RULED_OUT_SHOWN]
     yield indented(
-        labelled((",\n".join(exclusion.causes), ruled_out(exclusion.example, incident)) for exclusion in shown)
+        labelled(
+            (",\n".join(exclusion.causes), differential.ruled_out(exclusion.example, incident)) for exclusion in shown
+        )
     )
     left_out = sum(len(exclusion.causes) for exclusion in together[len(shown) :])
     if left_out:
@@ -224,7 +199,7 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
     if not incident.what_if:
         return
     yield heading("What if")
-    yield indented(listed(alternative(other) for other in incident.what_if))
+    yield indented(listed(wording.alternative(other) for other in incident.what_if))
 
 
 # Room that the signs need to read as sentences; names of causes get what is left.
@@ -234,18 +209,18 @@ PADDING = 2
 
 def legend() -> RenderableType:
     """What the marks of the tables mean."""
-    return text_block(LEGEND, "dim")
+    return text_block(differential.LEGEND, "dim")
 
 
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
     """Show the table of one incident; `every` adds the signs that say nothing about its causes, and the lines."""
-    table = sign_table(incident)
+    table = differential.sign_table(incident)
     if not incident.signs:
         yield indented("No sign was weighed for it.")
         return
     yield indented(_Grid(table, every))
     if table.idle and not every:
-        checked = f"{count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
+        checked = f"{wording.count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
         yield indented(text_block(f"{checked} and said nothing about these causes.", "dim"))
     if every:
         yield indented(legend())
@@ -255,7 +230,7 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
 class _Grid(Struct, frozen=True):
     """A table of signs that is laid out when its width is known: with names above the columns, or letters and a key."""
 
-    table: SignTable
+    table: differential.SignTable
     every: bool
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -268,7 +243,7 @@ class _Grid(Struct, frozen=True):
         heads = [hypothesis.cause.replace("-", "-\n") for hypothesis in hypotheses]
         taken = sum(max(map(len, head.split("\n"))) + PADDING for head in heads)
         if taken + SIGN_CHARACTERS <= options.max_width:
-            yield text_block(f"{either(tuple(map(_named, hypotheses)))}:")
+            yield text_block(f"{differential.either(tuple(map(_named, hypotheses)))}:")
         else:
             heads = [*ascii_uppercase, *map(str, range(len(hypotheses)))][: len(hypotheses)]
             yield labelled(zip(heads, map(_named, hypotheses), strict=True))
@@ -285,19 +260,18 @@ class _Grid(Struct, frozen=True):
         return grid
 
 
-def _named(hypothesis: Hypothesis) -> str:
+def _named(hypothesis: differential.Hypothesis) -> str:
     return f"{hypothesis.cause} ({hypothesis.standing})"
 
 
-def _lines(signs: Sequence[SignLine]) -> Iterator[RenderableType]:
-    """The lines that answer, or where they were looked for, sign by sign."""
+def _lines(signs: Sequence[differential.SignLine]) -> Iterator[RenderableType]:
     for sign in signs:
         if not sign.where:
             continue
         yield text_block("")
         yield indented(text_block(sign.wording, "bold"))
         for line in sign.row.evidence:
-            yield indented(text_block(place(line), "cyan"), 4)
+            yield indented(text_block(wording.place(line), "cyan"), 4)
             yield from (indented(part, 6) for part in lines_of(line.text, LINE_CHARACTERS))
         if not sign.row.evidence:
             yield indented(f"{sign.where}: nothing of the kind", 4)

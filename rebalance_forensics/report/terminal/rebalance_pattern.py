@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.report.rebalance_patterns import Passage, in_brief, plain, readings_of
+from rebalance_forensics.report.rebalance_patterns import in_brief, plain, readings_of
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, labelled, listed, text_block
 from rebalance_forensics.timeline.model import GroupHistory
 
@@ -27,10 +27,6 @@ def pattern_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableT
     for title, passages in readings_of(history).parts():
         yield heading(f"{title} in {of}" if of else title)
         for passage in passages:
-            yield from _passage(passage)
-
-
-def _passage(passage: Passage) -> Iterator[RenderableType]:
-    yield indented(text_block(line_of(plain(passage.sentence), SENTENCE_CHARACTERS)))
-    if passage.details:
-        yield indented(listed(line_of(plain(detail), SENTENCE_CHARACTERS) for detail in passage.details), 4)
+            yield indented(text_block(line_of(plain(passage.sentence), SENTENCE_CHARACTERS)))
+            if passage.details:
+                yield indented(listed(line_of(plain(detail), SENTENCE_CHARACTERS) for detail in passage.details), 4)

@@ -9,8 +9,7 @@ from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
 from rebalance_forensics.records import is_timed
-from rebalance_forensics.report.conclusions import caveat, conclusion
-from rebalance_forensics.report.differential import deciding
+from rebalance_forensics.report import conclusions, differential, wording
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, legend, signs_of, verdict
@@ -26,17 +25,6 @@ from rebalance_forensics.report.terminal.rich_blocks import (
 )
 from rebalance_forensics.report.times import duration, utc
 from rebalance_forensics.report.urgency_order import RANKS, Incidents, faults, most_urgent_first, planned, unexplained
-from rebalance_forensics.report.wording import (
-    begun,
-    count,
-    culprits,
-    group_of,
-    since,
-    some,
-    sureness,
-    thousands,
-    worst_of,
-)
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -74,7 +62,7 @@ def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[Rendera
     shown = VERDICTS_SHOWN if top is None else top
     for incident in found.outlines[:shown]:
         yield from verdict(incident)
-        yield text_block(since(incident), "dim")
+        yield text_block(wording.since(incident), "dim")
     if len(found) > shown:
         yield text_block(f"and {len(found) - shown} more; --json FILE has them all, --group GROUP those of one group")
     if why:
@@ -88,7 +76,7 @@ def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> I
         yield from in_full(found[0], verbosity, top)
         yield from _read(report, found, verbosity)
     else:
-        calm = conclusion(report).calm and not caveat(report)
+        calm = conclusions.conclusion(report).calm and not conclusions.caveat(report)
         yield text_block(_all_quiet(report), "bold green" if calm else "bold yellow")
     yield from _others(found[1:], verbosity, most)
     yield from _unexplained(unexplained(report), verbosity, most)
@@ -105,18 +93,18 @@ def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> I
 
 
 def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[RenderableType]:
-    """All incidents as one table, where several groups are in trouble: which to read first."""
+    # All incidents as one table, where several groups are in trouble: which to read first.
     troubled = {(incident.cluster, name) for incident in found for name in incident.group_names}
     if len(found) == 1 or len(troubled) == 1:
         return
-    where = f"{thousands(len(troubled))} of {count(len(report.groups), 'group')}"
-    yield text_block(f"{count(len(found), 'incident')}, {_tally(found)}, in {where}:", "bold")
+    where = f"{wording.thousands(len(troubled))} of {wording.count(len(report.groups), 'group')}"
+    yield text_block(f"{wording.count(len(found), 'incident')}, {_tally(found)}, in {where}:", "bold")
     rows = [
         (
             incident.severity,
             incident.root_causes[0].cause,
-            some(incident.root_causes[0].culprit_names, 2) or "-",
-            group_of(incident),
+            wording.some(incident.root_causes[0].culprit_names, 2) or "-",
+            wording.group_of(incident),
             _longest(incident.impact.longest_unread_ms),
         )
         for incident in found[:most]
@@ -132,7 +120,7 @@ def _longest(unread_ms: int | None) -> str:
 
 
 def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[RenderableType]:
-    """The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything."""
+    # The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything.
     groups = report.lazy_groups
     places = {(group.cluster, group.group): place for place, group in enumerate(groups.outlines)}
     troubled = dict.fromkeys((incident.cluster, name) for incident in found.outlines for name in incident.group_names)
@@ -145,10 +133,10 @@ def _summary(found: Sequence[Headline]) -> str:
     first = found[0]
     tally = _tally(found)
     cause = first.root_causes[0]
-    who = f"by {culprits(cause)} in {group_of(first)}"
+    who = f"by {wording.culprits(cause)} in {wording.group_of(first)}"
     if not cause.culprits or any(culprit.kind == "group" for culprit in cause.culprits):
-        who = f"in {group_of(first)}"
-    verdict = f"{cause.cause} ({sureness(cause.confidence)}) {who}"
+        who = f"in {wording.group_of(first)}"
+    verdict = f"{cause.cause} ({wording.sureness(cause.confidence)}) {who}"
     state = "still going on" if first.ongoing else "resolved"
     return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
 
@@ -157,22 +145,19 @@ def _tally(found: Sequence[Headline]) -> str:
     """`3 critical and 5 warnings`."""
     counted = Counter(incident.severity for incident in found)
     ordered = sorted(counted.items(), key=lambda pair: RANKS[pair[0]])
-    return " and ".join(f"{thousands(number)} {_plural(severity, number)}" for severity, number in ordered)
-
-
-def _plural(severity: str, number: int) -> str:
-    return "warnings" if severity == "warning" and number > 1 else severity
+    # Only a warning is a noun.
+    plurals = {"warning": "warnings"}
+    return " and ".join(wording.count(number, name, plurals.get(name, name)) for name, number in ordered)
 
 
 def _all_quiet(report: Report) -> str:
-    return f"{conclusion(report)} {caveat(report)}".rstrip()
+    return f"{conclusions.conclusion(report)} {conclusions.caveat(report)}".rstrip()
 
 
 def _why(report: Report) -> Iterator[RenderableType]:
-    """How each incident was judged, the most urgent first."""
     ordered = most_urgent_first(report.lazy_incidents)
     for incident in ordered[:VERDICTS_SHOWN]:
-        yield heading(f"Why {incident.root_causes[0].cause} in {group_of(incident)}, incident {incident.id}")
+        yield heading(f"Why {incident.root_causes[0].cause} in {wording.group_of(incident)}, incident {incident.id}")
         yield from signs_of(incident)
     if any(incident.signs for incident in ordered):
         yield text_block("")
@@ -185,7 +170,7 @@ def _why(report: Report) -> Iterator[RenderableType]:
 def _others(incidents: Incidents, verbosity: int, most: int) -> Iterator[RenderableType]:
     if not incidents:
         return
-    yield heading(f"{count(len(incidents), 'more incident')}")
+    yield heading(f"{wording.count(len(incidents), 'more incident')}")
     if verbosity > 0:
         for incident in incidents:
             yield text_block("")
@@ -208,14 +193,14 @@ def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
 
 
 def _unexplained(incidents: Incidents, verbosity: int, most: int) -> Iterator[RenderableType]:
-    """What may be anything: neither a fault nor benign."""
+    # What may be anything: neither a fault nor benign.
     if not incidents:
         return
     yield heading(f"Unexplained: {len(incidents)}")
     shown = incidents if verbosity > 0 else incidents[:most]
     for incident in shown:
         yield from in_brief(incident)
-        yield from (indented(f"To settle it, {wanted}", 4) for wanted in deciding(incident))
+        yield from (indented(f"To settle it, {wanted}", 4) for wanted in differential.deciding(incident))
     if len(shown) < len(incidents):
         yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
 
@@ -241,13 +226,13 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first.setdefault(cause, incident)
         costs[cause].append(incident.impact)
     for cause, counter in sorted(groups.items()):
-        who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
+        who = wording.some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
         once = first[cause]
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
         if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
-            yield "", f"{begun(worst_of(costs[cause]))}."
+            yield "", f"{wording.begun(wording.worst_of(costs[cause]))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
@@ -259,7 +244,7 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         of_consequence[gap.consequence].append(gap.what)
     for consequence, alike in list(of_consequence.items())[: None if verbosity > 0 else GAPS_SHOWN]:
         shown = alike if verbosity > 0 else alike[:ALIKE_GAPS_SHOWN]
-        left_out = count(len(alike) - len(shown), "similar gap")
+        left_out = wording.count(len(alike) - len(shown), "similar gap")
         more = f" {left_out} not shown; --verbose shows every gap." if shown != alike else ""
         last = _sentence(shown[-1]) + more if more else shown[-1]
         yield indented(listed([*map(_sentence, shown[:-1]), _and_so(last, consequence)]))

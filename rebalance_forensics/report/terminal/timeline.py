@@ -43,17 +43,10 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
     """Heads are letters, with a key above, and what is below them symbols."""
 
     @property
-    def width(self) -> int:
-        """How wide all columns are together."""
-        return sum(max(len(head), self._cell) + self._between for head in self.heads.values())
-
-    @property
-    def _between(self) -> int:
-        return 1 if self.lettered else 2
-
-    @property
-    def _cell(self) -> int:
-        return 2 if self.lettered else len("member")
+    def widths(self) -> list[int]:
+        """How wide each column is, with what parts it from the next."""
+        cell, between = (2, 1) if self.lettered else (len("member"), 2)
+        return [max(len(head), cell) + between for head in self.heads.values()]
 
     def key(self) -> Iterator[RenderableType]:
         """Tell whom each head stands for, where it does not say so itself."""
@@ -75,22 +68,16 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
         return self._laid_out(map(self._cells(generation).__getitem__, self.heads))
 
     def _laid_out(self, cells: Iterable[str]) -> str:
-        widths = (max(len(head), self._cell) for head in self.heads.values())
-        return "".join(f"{cell:<{width + self._between}}" for cell, width in zip(cells, widths, strict=True))
+        return "".join(f"{cell:<{width}}" for cell, width in zip(cells, self.widths, strict=True))
 
     def _cells(self, generation: Generation) -> dict[str, str]:
-        there = Counter(map(self.name, generation.members))
-        came = Counter(self.name(member) for member in generation.members if member.member_id in generation.joined)
+        names = [(short_name(member, self.short), member.member_id) for member in generation.members]
+        there = Counter(name for name, _ in names)
+        came = Counter(name for name, member_id in names if member_id in generation.joined)
         left = Counter(self.short.get(member, member) for member in generation.left)
-        leader = next(
-            (self.name(member) for member in generation.members if member.member_id == generation.leader), None
-        )
-        return {
-            name: self._cell_of(
-                there[name], came[name], left[name], leads=name == leader and generation.leader is not None
-            )
-            for name in self.heads
-        }
+        leader = next((name for name, member_id in names if member_id == generation.leader), None)
+        leads = leader if generation.leader is not None else None
+        return {name: self._cell_of(there[name], came[name], left[name], leads=name == leads) for name in self.heads}
 
     def _cell_of(self, there: int, came: int, left: int, *, leads: bool) -> str:
         symbols = SYMBOLS if self.lettered else {word: word for word in SYMBOLS}
@@ -100,10 +87,6 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
             return symbols["out"] if left else symbols[""]
         plus = "+" if came and leads else ""
         return plus + symbols["lead" if leads else "joined" if came else "member"]
-
-    def name(self, member: Member) -> str:
-        """The short name of a member."""
-        return short_name(member, self.short)
 
 
 def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
@@ -115,13 +98,13 @@ def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> Me
     by_hosts = {name: min(hosts.get(name, name), name, key=len) for name in names}
     for heads, lettered in ((by_hosts, False), (by_letters, True)):
         columns = MemberColumns(short=short, heads=heads, hosts=hosts, lettered=lettered)
-        if names and len(heads) == len(names) and columns.width + ROOM_FOR_WORDS <= room:
+        if names and len(heads) == len(names) and sum(columns.widths) + ROOM_FOR_WORDS <= room:
             return columns
     return None
 
 
 def _naturally(name: str) -> tuple[tuple[int, str], ...]:
-    """`node-10` comes after `node-2`."""
+    # `node-10` comes after `node-2`.
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name))
 
 
@@ -159,7 +142,7 @@ def stretches(generations: Sequence[Generation]) -> Iterator[Stretch]:
 
 
 def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
-    """The cycle that covers most from here: how many generations long, and how often it happens."""
+    # The cycle that covers most from here: how many generations long, and how often it happens.
     best = (1, 1)
     for length in range(1, LONGEST_CYCLE + 1):
         rounds = 1
@@ -172,7 +155,7 @@ def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
 
 
 def _look(generation: Generation) -> Sign:
-    """What makes two generations the same for a reader: not their numbers, times, random ids and lost requests."""
+    # What makes two generations the same for a reader: not their numbers, times, random ids and lost requests.
     names = {member.member_id: _name(member) for member in generation.members}
     return (
         generation.outcome,
@@ -203,10 +186,8 @@ BESIDE = len("00:00:00.000  generation   ")
 
 
 def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
-    """Lay out how a group went from generation to generation, with a column for each member where they fit.
-
-    Repetition is folded unless `verbosity` is above 0.
-    """
+    """Lay out how a group went from generation to generation, with a column for each member where they fit."""
+    # Repetition is folded unless `verbosity` is above 0.
     return printed(_blocks(history, verbosity, width), width=width, color=color)
 
 
@@ -254,7 +235,6 @@ def _day_of(at: EpochMs) -> str:
 
 
 def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
-    """Tell in three lines of generations that repeat those above."""
     length, repeats = len(stretch.shown), stretch.repeats
     numbers = ranges(generation.generation for generation in repeats if generation.generation is not None)
     again = count(len(repeats) // length, "more time", "more times")
@@ -269,8 +249,6 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """How each generation of one group is shown."""
-
     columns: MemberColumns | None
     short: Mapping[str, str]
     longest: int
@@ -296,7 +274,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
             yield "!", line_of(failure, REASON_CHARACTERS)
 
     def _listed(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[tuple[str, str]]:
-        """The members where there are too many for columns: of a large group the leader and who is new."""
+        # The members where there are too many for columns: of a large group the leader and who is new.
         everybody = generation.members
         if everybody and everybody == before:
             leader = self.short.get(generation.leader or "", "an unknown member")
@@ -304,7 +282,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
         else:
             changed = [m for m in everybody if m.member_id in generation.joined or m.member_id == generation.leader]
             shown = everybody if self.unfolded or len(everybody) <= MEMBERS_SHOWN else changed[:MEMBERS_SHOWN]
-            yield from ((_sign(generation, member), self._described(generation, member)) for member in shown)
+            for member in shown:
+                yield "+" if member.member_id in generation.joined else " ", self._described(generation, member)
             if len(shown) < len(everybody):
                 came = sum(member.member_id in generation.joined for member in everybody)
                 yield (
@@ -336,10 +315,6 @@ def _because(generation: Generation) -> str:
     if generation.took_ms is not None:
         words.append(f", took {duration(generation.took_ms)}")
     return "".join(words)
-
-
-def _sign(generation: Generation, member: Member) -> str:
-    return "+" if member.member_id in generation.joined else " "
 
 
 def _pauses(pauses: tuple[Pause, ...], short: Mapping[str, str], *, unfolded: bool) -> Iterator[RenderableType]:

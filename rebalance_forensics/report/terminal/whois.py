@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
 
 from rich.console import RenderableType
 
@@ -65,13 +64,11 @@ def _blocks(report: Report, name: str) -> Iterator[RenderableType]:
 
 
 def _partitions(history: GroupHistory) -> Iterator[str]:
-    """Every partition that a member of the group is known to have had."""
     yield from (partition for span in history.read for partition in span.partitions)
     yield from (partition for pause in history.pauses for partition in pause.partitions)
 
 
 def _readers(report: Report, name: str) -> list[tuple[str, str]]:
-    """The members that read a topic: which partitions, and from when to when."""
     rows = []
     for history in report.groups:
         spans_by_member: dict[str, list[ReadSpan]] = defaultdict(list)
@@ -95,7 +92,7 @@ def _until(end: EpochMs | None) -> str:
 
 
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
-    """What a broker is to these groups, where it is asked for: brokers are members of none."""
+    # What a broker is to these groups, where it is asked for: brokers are members of none.
     rows = [
         (
             "coordinates",
@@ -111,21 +108,17 @@ def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
     return [*rows[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
 
 
-def _first_seen(history: GroupHistory, member: str) -> tuple[int, str]:
-    """By the first generation that a member id was in; those in none come last."""
-    inside = (
-        n for n, generation in enumerate(history.generations) if any(m.member_id == member for m in generation.members)
-    )
-    return next(inside, len(history.generations)), member
+def _places(history: GroupHistory, member: str) -> list[int]:
+    return [
+        place
+        for place, generation in enumerate(history.generations)
+        if any(m.member_id == member for m in generation.members)
+    ]
 
 
 def _when(history: GroupHistory, member: str) -> str:
     """`, generations 1-3, 02:04:01 to 02:04:58`: while a member id was in the group; empty where no list names it."""
-    inside = [
-        index
-        for index, generation in enumerate(history.generations)
-        if any(m.member_id == member for m in generation.members)
-    ]
+    inside = _places(history, member)
     if not inside:
         return ""
     numbers = [history.generations[index].generation for index in inside]
@@ -147,9 +140,13 @@ def _facts(history: GroupHistory, identity: Identity) -> Iterator[tuple[str, str
         ("host", identity.host),
     )
     yield from ((label, value) for label, value in single if value)
+    # By the first generation that each was in; those in none come last.
+    first_seen = {
+        member: min(_places(history, member), default=len(history.generations)) for member in identity.member_ids
+    }
     yield from (
         ("member id" if index == 0 else "", f"{member}{_when(history, member)}")
-        for index, member in enumerate(sorted(identity.member_ids, key=partial(_first_seen, history)))
+        for index, member in enumerate(sorted(identity.member_ids, key=lambda member: (first_seen[member], member)))
     )
     yield from (("file" if index == 0 else "", path) for index, path in enumerate(identity.files))
     if identity.worker_clients:

@@ -1,0 +1,144 @@
+"""What `explain` says: of a cause, a follow-up, a setting, a KIP, a bug or an error code, and of one line of a log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from rebalance_forensics.catalog.match import Match
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.cli.analysis_run import catalog_with
+from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.engine.discovery import all_causes
+from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS, WHERE, FollowUp, neighbours_of
+from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs
+from rebalance_forensics.pipeline.refusals import InputError, near_names
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.report.terminal import Explanation
+from rebalance_forensics.report.times import iso
+from rebalance_forensics.sources.records.record_reader import parse_line, stamp_of
+
+
+def explanation_of(asked: str) -> Explanation:
+    """The explanation that goes by a name; InputError with similar names where there is none."""
+    name = re.sub(r"[\s_-]+", "-", asked.strip().casefold())
+    if (cause := all_causes().get(name)) is not None:
+        neighbours = tuple(neighbours_of(name))
+        return _taught(name, cause, usual=cause.usual, evidence=cause.shows, neighbours=neighbours)
+    if name in FOLLOW_UPS:
+        return _taught(f"{name} (a follow-up)", FOLLOW_UPS[name])
+    if (found := _kafkas_own(asked.strip())) is not None:
+        return found
+    near = near_names(asked, [*sorted(all_causes()), *FOLLOW_UPS, *SETTINGS], limit=3)
+    meant = f"did you mean {' or '.join(near)}?" if near else "it takes a cause, a setting, a KIP, a bug or an error."
+    raise InputError(f"nothing is known of {asked!r}; {meant}")
+
+
+def _taught(
+    title: str,
+    topic: Cause | FollowUp,
+    *,
+    usual: str = "unknown",
+    evidence: str = "",
+    neighbours: tuple[tuple[str, str], ...] = (),
+) -> Explanation:
+    return Explanation(
+        cause=title,
+        usual=usual,
+        summary=topic.summary,
+        mechanism=topic.mechanism,
+        evidence=evidence,
+        remedy=topic.remedy,
+        settings=tuple((name, SETTINGS[name]) for name in topic.settings),
+        neighbours=neighbours,
+        references=tuple(f"{kip}: {KIPS[kip]}" for kip in topic.kips),
+        where=WHERE if topic.kips else "",
+    )
+
+
+def _kafkas_own(asked: str) -> Explanation | None:
+    # A setting, a KIP, a bug of Kafka's or an error code, with the causes that it belongs to; None for any other.
+    if (setting := asked.casefold()) in SETTINGS:
+        concerned = _causes_with(lambda cause: setting in cause.settings)
+        return Explanation(cause=setting, summary=SETTINGS[setting], causes=concerned)
+    if (number := asked.upper()) in KIPS:
+        concerned = _causes_with(lambda cause: number in cause.kips)
+        return Explanation(cause=number, summary=f"{KIPS[number]}.", causes=concerned, where=WHERE)
+    for bug in all_bugs():
+        if bug.jira == number:
+            fixed = f"Fixed in {', '.join(bug.fixed_in)}." if bug.fixed_in else "No release is known to fix it."
+            concerned = tuple(pair for pair in _causes_with(lambda _: True) if pair[0] in bug.causes)
+            shown = f"{bug.says} {bug.not_matched or ''}".rstrip()
+            return Explanation(cause=number, summary=f"{bug.title}. {fixed}", evidence=shown, causes=concerned)
+    errors = catalog_with([]).compiled.errors
+    code = re.sub(r"[\s-]+", "_", number)
+    carried = {name: code for code, words in errors.items() for name in words.exceptions}
+    code = code if code in errors else carried.get(asked, "")
+    if not code:
+        return None
+    texts, exceptions = errors[code].texts, errors[code].exceptions
+    logged = "\n".join(f"- {text}" for text in dict.fromkeys((*texts, *exceptions)))
+    concerned = _causes_with(lambda cause: code in f"{cause.summary} {cause.mechanism} {cause.shows}")
+    return Explanation(cause=code, summary="An error code of Kafka's.", evidence=logged, causes=concerned)
+
+
+def _causes_with(is_meant: Callable[[Cause], bool]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, cause.summary) for name, cause in sorted(all_causes().items()) if is_meant(cause))
+
+
+QUOTES = ("'", '"', "`")
+UNKNOWN = "no pattern knows this line; it is not evidence for anything"
+
+
+def facts_of_line(text: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """What a line says, label by label; quotes around it that came along with the copy are left out."""
+    line = _unquoted(text.strip("\r\n"))
+    record = parse_line(line)
+    match = catalog.match(record.message, logger=record.logger, level=record.level)
+    written = (("time", _time(line, record)), ("level", record.level))
+    yield from _known(*written, ("thread", record.thread), ("logger", record.logger))
+    if match is None:
+        yield "meaning", UNKNOWN
+        return
+    yield "meaning", catalog.compiled.meanings[match.pattern]
+    yield "pattern", match.pattern
+    yield "event", match.event or "none: the line is known and says nothing about groups"
+    yield from _speaker(match)
+    yield from _known(("group", match.group))
+    yield from ((name, json.dumps(value, ensure_ascii=False)) for name, value in match.fields.items())
+
+
+def _unquoted(text: str) -> str:
+    stripped = text.strip()
+    quoted = len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in QUOTES
+    return stripped[1:-1].strip() if quoted else text
+
+
+def _known(*facts: tuple[str, str | None]) -> Iterator[tuple[str, str]]:
+    return ((name, value) for name, value in facts if value)
+
+
+def _speaker(match: Match) -> Iterator[tuple[str, str]]:
+    speaker = match.speaker
+    facts = (
+        ("broker", speaker.broker),
+        ("client id", speaker.client_id),
+        ("instance id", speaker.instance_id),
+        ("stream thread", speaker.thread),
+        ("task", speaker.task),
+    )
+    yield from ((name, str(value)) for name, value in facts if value is not None)
+
+
+def _time(line: str, record: LogRecord) -> str | None:
+    # The time of a line, and what the line leaves open of it.
+    if record.at is not None:
+        written = str(iso(record.at))
+        return written if record.zoned else f"{written.removesuffix('Z')} (zone unknown)"
+    stamp = stamp_of(line)
+    if stamp is None:
+        return None
+    written = str(iso(stamp.local_ms)).removesuffix("Z")
+    dateless = stamp.form == "time-only"
+    return f"{written[11:]} (date and zone unknown)" if dateless else f"{written[5:]} (year and zone unknown)"
