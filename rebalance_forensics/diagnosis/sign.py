@@ -6,7 +6,8 @@ no log could show is unobservable, never absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -62,6 +63,7 @@ class Unobservable(Struct, frozen=True, gc=False):
 
 
 Answer = Present | Absent | Unobservable
+UNKNOWN, NOT_SHOWN = Unobservable(), Absent()
 _ID = attrgetter("id")
 
 # Log-odds to base 2, in coarse steps: nothing is learned from samples.
@@ -88,6 +90,7 @@ def subject_key(
 
 
 Ask = Callable[[Timeline, Subject], Answer]
+Lines = Iterable[Event]
 
 
 class Sign(Struct, frozen=True, kw_only=True, eq=False):
@@ -108,11 +111,90 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
         return answer
 
 
-def sign(*, present: str, absent: str) -> Callable[[Ask], Sign]:
-    """Make a sign of the function that asks for it; its id is the function's name."""
+def sign(present: str, absent: str = "", *, name: str = "") -> Callable[[Ask], Sign]:
+    """Make a sign of the function that asks for it; its id is the function's name where none is given."""
 
     def made(ask: Ask) -> Sign:
-        return Sign(id=ask.__name__.replace("_", "-"), present=present, absent=absent, ask=ask)
+        return Sign(id=name or ask.__name__.replace("_", "-"), present=present, absent=absent, ask=ask)
+
+    return made
+
+
+def shown(present: str, *, otherwise: Answer = UNKNOWN) -> Callable[[Callable[[Timeline, Subject], Lines]], Sign]:
+    """Make a sign of the function that finds the lines which show it; without any the answer is `otherwise`."""
+
+    def made(find: Callable[[Timeline, Subject], Lines]) -> Sign:
+        def ask(timeline: Timeline, subject: Subject) -> Answer:
+            lines = tuple(find(timeline, subject))
+            return Present(lines) if lines else otherwise
+
+        return sign(present)(wraps(find)(ask))
+
+    return made
+
+
+def of_first(present: str, *, otherwise: Answer = NOT_SHOWN) -> Callable[[Callable[[Timeline, Absence], Lines]], Sign]:
+    """Make a sign of what shows it of one absence: present with the lines of the first that has any."""
+
+    def made(find: Callable[[Timeline, Absence], Lines]) -> Sign:
+        def ask(timeline: Timeline, subject: Subject) -> Answer:
+            found = (tuple(find(timeline, absence)) for absence in subject.absences)
+            return next((Present(lines) for lines in found if lines), otherwise)
+
+        return sign(present)(wraps(find)(ask))
+
+    return made
+
+
+def of_every(
+    present: str, *, otherwise: Answer = UNKNOWN, name: str = ""
+) -> Callable[[Callable[[Timeline, Absence], Lines]], Sign]:
+    """Make a sign of what shows it of one absence: present with the lines of all, if each has some."""
+
+    def made(find: Callable[[Timeline, Absence], Lines]) -> Sign:
+        def ask(timeline: Timeline, subject: Subject) -> Answer:
+            lines: list[Event] = []
+            for absence in subject.absences:
+                found = tuple(find(timeline, absence))
+                if not found:
+                    return otherwise
+                lines += found
+            return Present(tuple(lines)) if lines else otherwise
+
+        return sign(present, name=name)(wraps(find)(ask))
+
+    return made
+
+
+def of_any(present: str, *, name: str = "") -> Callable[[Callable[[Timeline, Absence], bool]], Sign]:
+    """Make a sign of what holds for one absence or not, without a line of its own."""
+
+    def made(holds: Callable[[Timeline, Absence], bool]) -> Sign:
+        def ask(timeline: Timeline, subject: Subject) -> Answer:
+            return Present() if any(holds(timeline, absence) for absence in subject.absences) else NOT_SHOWN
+
+        return sign(present, name=name)(wraps(holds)(ask))
+
+    return made
+
+
+def of_each(present: str, absent: str, *, name: str = "") -> Callable[[Callable[[Timeline, Absence], Answer]], Sign]:
+    """Make a sign of the answer for one absence: present where any shows it, absent only where all do not."""
+
+    def made(ask: Callable[[Timeline, Absence], Answer]) -> Sign:
+        def of_all(timeline: Timeline, subject: Subject) -> Answer:
+            answers = [ask(timeline, absence) for absence in subject.absences]
+            if len(answers) == 1:
+                return answers[0]
+            present = [answer for answer in answers if isinstance(answer, Present)]
+            if present:
+                return Present(tuple(line for answer in present for line in answer.lines))
+            known = [answer for answer in answers if isinstance(answer, Absent)]
+            if known and len(known) == len(answers):
+                return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
+            return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))
+
+        return sign(present, absent, name=name)(wraps(ask)(of_all))
 
     return made
 
@@ -148,17 +230,3 @@ def clue(name: str, weight: int, present: str) -> Row:
     """
     sign = Sign(id=name, present=present, absent="", ask=lambda _timeline, _subject: Unobservable(), is_clue=True)
     return Row(sign=sign, present=weight)
-
-
-def asked_of_each(timeline: Timeline, subject: Subject, ask: Callable[[Timeline, Absence], Answer]) -> Answer:
-    """One answer for all absences: present where any shows it, absent only where all do not."""
-    if len(subject.absences) == 1:
-        return ask(timeline, subject.absences[0])
-    answers = [ask(timeline, absence) for absence in subject.absences]
-    present = [answer for answer in answers if isinstance(answer, Present)]
-    if present:
-        return Present(tuple(line for answer in present for line in answer.lines))
-    if answers and all(isinstance(answer, Absent) for answer in answers):
-        known = [answer for answer in answers if isinstance(answer, Absent)]
-        return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
-    return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))

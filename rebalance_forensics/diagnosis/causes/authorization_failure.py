@@ -8,15 +8,12 @@ the advice names the ACL or the credentials.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
-
-from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     DENYING,
-    Denial,
     denial_in,
     denial_text,
     denied,
@@ -26,7 +23,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED,
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often, occurrences, span, times
 from rebalance_forensics.events.base import Event
@@ -57,8 +54,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Denials by client, failed logins, and, where only brokers' logs have them, denials by principal."""
     yield from (about_denial(timeline, *refused) for refused in _by_name(denied(timeline)))
     yield from (about_failed_login(timeline, *refused) for refused in _by_name(failed_logins(timeline)))
-    yield from (about_denied_principals(timeline, denials) for denials in denied_principals(timeline))
-    yield from (about_denied_topics(timeline, denials) for denials in denied_topics(timeline))
+    yield from denied_principals(timeline)
+    yield from denied_topics(timeline)
 
 
 CAUSE = Cause(
@@ -88,23 +85,13 @@ CAUSE = Cause(
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Lines of failed authentication by client."""
     found: dict[Participant, list[Event]] = defaultdict(list)
-    thrown = (e for e in timeline.of(ExceptionLogged) if _is_failed_login(e))
+    exceptions = timeline.of(ExceptionLogged)
+    thrown = (e for e in exceptions if (e.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS)
     for event in merge(timeline.disconnected("authentication failed"), thrown, key=time_of):
         participant = timeline.participants.of_speaker(event)
         if participant is not None:
             found[participant].append(event)
-    return dict(found)
-
-
-def _is_failed_login(event: ExceptionLogged) -> bool:
-    return (event.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS
-
-
-def logged_answer(events: Sequence[Event]) -> str | None:
-    """The brokers' answer, as the client logs it."""
-    answers = (e.answer for e in events if isinstance(e, NodeDisconnected))
-    thrown = (e.detail for e in events if isinstance(e, ExceptionLogged))
-    return next((answer.partition("\n")[0].rstrip(". ") for answer in (*answers, *thrown) if answer), None)
+    return found
 
 
 def _by_name(lines: Mapping[Participant, list[Event]]) -> list[tuple[Participant, list[Event]]]:
@@ -113,27 +100,30 @@ def _by_name(lines: Mapping[Participant, list[Event]]) -> list[tuple[Participant
 
 def about_denial(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
     """A client was denied the group or its topics."""
-    denial, words = denial_in(events), denial_text(events[0]).rstrip(". ")
-    number, what = occurrences(denial.of_group) + occurrences(denial.of_others), _denied(timeline, denial)
-    effect = f"is not authorized{f' to access {what}' if what else f': {words}'}"
-    advice = grant_access(what, f"{times(number)}{span(events) if number > 1 else ''}")
-    return _about_client(timeline, participant, events, DENIED, effect, advice)
+    denial = denial_in(events)
+    group = in_words(timeline.group) if denial.of_group else ""
+    what = " and ".join(filter(None, (group, _topics(denial.topics) if denial.topics else "")))
+    words = denial_text(events[0]).rstrip(". ")
+    effect = f"is not authorized to access {what}" if what else f"is not authorized: {words}"
+    number = occurrences(denial.of_group) + occurrences(denial.of_others)
+    return _about_client(timeline, participant, events, DENIED, effect, grant_access(what, events, number))
 
 
 def about_failed_login(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
-    """A client could not log in."""
-    words = logged_answer(events)
+    """A client could not log in; the brokers' answer stands as the client logs it."""
+    answers = [e.answer for e in events if isinstance(e, NodeDisconnected)]
+    answers += [e.detail for e in events if isinstance(e, ExceptionLogged)]
+    words = next((answer.partition("\n")[0].rstrip(". ") for answer in answers if answer), None)
+    renew = Advice(
+        action="Compare the credentials it was started with (sasl.jaas.config, keystore) with those the brokers know.",
+        why=f"The brokers refused its connection {how_often(events)}; poll() throws that error to the application.",
+    )
     effect = f"could not log in to the brokers{f': {words}' if words else ''}"
-    return _about_client(timeline, participant, events, NOT_AUTHENTICATED, effect, renew_credentials(events))
+    return _about_client(timeline, participant, events, NOT_AUTHENTICATED, effect, renew)
 
 
 def _about_client(
-    timeline: Timeline,
-    participant: Participant,
-    events: Sequence[Event],
-    shown: Row,
-    effect: str,
-    advice: tuple[Advice, ...],
+    timeline: Timeline, participant: Participant, events: Sequence[Event], shown: Row, effect: str, advice: Advice
 ) -> Hypothesis:
     """The brokers refused a client: critical if it was not readmitted."""
     first, last = time_of(events[0]), time_of(events[-1])
@@ -148,113 +138,29 @@ def _about_client(
         implies=with_rebalances(timeline, moves),
         struck_at=first,
         narrative=f"{culprits[0].name} {effect}.",
-        advice=advice,
+        advice=(advice,),
     )
 
 
-def about_denied_principals(timeline: Timeline, denials: DeniedPrincipals) -> Hypothesis:
-    """Brokers denied a principal what a member needs, and no client's log shows it."""
-    first, last = denials.begin, denials.end
-    moves = [f for p in denials.lost for f in timeline.moves(first, last + ONE_REBALANCE_MS, p)]
-    out = any(was_not_readmitted(timeline, p, last) for p in denials.lost)
-    what, number = in_words(timeline.group), occurrences(denials.events)
-    denied = f"{', '.join(denials.operations)} on {what} ({', '.join(denials.requests)})"
-    return Hypothesis(
-        because=denials.events,
-        culprits=culprits_of(timeline, denials.lost) or (the_group(timeline),),
-        clues={DENIED: Present(denials.events[:MOST_DENIALS])},
-        participants=denials.lost,
-        severity="critical" if out else "warning",
-        implies=with_rebalances(timeline, moves),
-        struck_at=first,
-        narrative=f"The brokers denied {' and '.join(denials.principals)} {denied}.",
-        advice=grant_access(what, f"{times(number)}{span(denials.events) if number > 1 else ''}"),
-    )
+def _topics(names: Sequence[str]) -> str:
+    return f"topic{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
-def about_denied_topics(timeline: Timeline, denials: DeniedTopics) -> Hypothesis:
-    """Brokers denied a topic, and all members left at once without a client's log that gives the reason."""
-    lines, departures = denials.events, denials.departures
-    what = f"topic{'s' if len(denials.topics) > 1 else ''} {', '.join(denials.topics)}"
-    moves = timeline.moves(departures[0].at, departures[-1].at + ONE_REBALANCE_MS)
-    out = any(was_not_readmitted(timeline, p, departures[-1].at) for p in denials.participants)
-    who = " and ".join(denials.principals)
-    return Hypothesis(
-        because=[*lines[:MOST_DENIALS], *(e for d in departures for e in d.events[:1])],
-        culprits=culprits_of(timeline, denials.participants),
-        clues={
-            LEFT_WHEN_DENIED: Present(lines[:MOST_DENIALS]),
-            **({LEFT_AGAIN: Present(lines[-MOST_DENIALS:])} if denials.repeated else {}),
-        },
-        participants=denials.participants,
-        severity="critical" if out else "warning",
-        explains=departures,
-        implies=with_rebalances(timeline, moves),
-        struck_at=time_of(lines[0]),
-        narrative=f"The brokers denied {who} READ on {what}, and all members left at once.",
-        advice=grant_access(what, f"{times(occurrences(lines))}{span(lines) if len(lines) > 1 else ''}"),
-    )
+def _each(values: Iterable[str | None]) -> list[str]:
+    return sorted({value for value in values if value})
 
 
-def _denied(timeline: Timeline, denial: Denial) -> str:
-    """`group payments and topics orders, returns`; empty if no line names them."""
-    topics = f"topic{'s' if len(denial.topics) > 1 else ''} {', '.join(denial.topics)}" if denial.topics else ""
-    return " and ".join(filter(None, (in_words(timeline.group) if denial.of_group else "", topics)))
-
-
-def grant_access(denied: str, denials: str) -> tuple[Advice, ...]:
-    """A client without the permissions that it needs; `denied` names what on, where lines do, `denials` how often."""
-    grant = Advice(
+def grant_access(denied: str, events: Sequence[Event], number: int) -> Advice:
+    """A client without the permissions that it needs; `denied` names what on, where lines do."""
+    return Advice(
         action=f"Grant its principal READ on {denied or 'the group and on the topics'}.",
-        why=f"READ implies DESCRIBE. The broker denied it {denials}.",
+        why=f"READ implies DESCRIBE. The broker denied it {times(number)}{span(events) if number > 1 else ''}.",
         cost="The client can then read those topics: check that it should.",
     )
-    return (grant,)
 
 
-def renew_credentials(events: Sequence[Event]) -> tuple[Advice, ...]:
-    """A client that the brokers do not let in."""
-    renew = Advice(
-        action="Compare the credentials it was started with (sasl.jaas.config, keystore) with those the brokers know.",
-        why=f"The brokers refused its connection {how_often(events)}; poll() throws that error to the application.",
-    )
-    return (renew,)
-
-
-class DeniedPrincipals(Struct, frozen=True):
-    """Denials of the group close in time, and the members whose sessions ended meanwhile."""
-
-    events: tuple[AccessDenied, ...]
-    lost: tuple[Participant, ...]
-
-    @property
-    def begin(self) -> int:
-        """The first denial."""
-        return time_of(self.events[0])
-
-    @property
-    def end(self) -> int:
-        """The last denial."""
-        return time_of(self.events[-1])
-
-    @property
-    def principals(self) -> list[str]:
-        """The principals that were denied."""
-        return sorted({e.principal for e in self.events if e.principal})
-
-    @property
-    def operations(self) -> list[str]:
-        """The denied operations, as ACLs name them."""
-        return sorted({e.operation.upper() for e in self.events if e.operation})
-
-    @property
-    def requests(self) -> list[str]:
-        """The requests that needed these operations."""
-        return sorted({e.request for e in self.events if e.request})
-
-
-def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
-    """Every time brokers denied members the group and no client logged it."""
+def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Brokers denied a principal what a member needs, and no client's log shows it."""
     # A Java member does not fail when its heartbeats are denied: the heartbeat thread retries until the session is over
     # (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
     client_lines = [e for events in denied(timeline).values() for e in events]
@@ -263,50 +169,67 @@ def denied_principals(timeline: Timeline) -> Iterator[DeniedPrincipals]:
         if any(begin - AT_ONCE_MS <= time_of(e) <= end + AT_ONCE_MS for e in client_lines):
             continue
         departures = timeline.departures.between(begin, end + session_timeout_ms(timeline))
-        lost = dict.fromkeys(d.participant for d in departures if d.why in UNANNOUNCED)
-        yield DeniedPrincipals(tuple(run), tuple(lost))
+        lost = tuple(dict.fromkeys(d.participant for d in departures if d.why in UNANNOUNCED))
+        moves = [f for p in lost for f in timeline.moves(begin, end + ONE_REBALANCE_MS, p)]
+        operations = ", ".join(_each(e.operation.upper() for e in run if e.operation))
+        what, requests = in_words(timeline.group), ", ".join(_each(e.request for e in run))
+        yield Hypothesis(
+            because=run,
+            culprits=culprits_of(timeline, lost) or (the_group(timeline),),
+            clues={DENIED: Present(tuple(run[:MOST_DENIALS]))},
+            participants=lost,
+            severity="critical" if any(was_not_readmitted(timeline, p, end) for p in lost) else "warning",
+            implies=with_rebalances(timeline, moves),
+            struck_at=begin,
+            narrative=f"The brokers denied {' and '.join(_each(e.principal for e in run))} {operations} on {what} "
+            f"({requests}).",
+            advice=(grant_access(what, run, occurrences(run)),),
+        )
 
 
-class DeniedTopics(Struct, frozen=True):
-    """Departures right after denials of a topic, and these denials."""
-
-    events: tuple[TopicReadDenied, ...]
-    departures: tuple[Departure, ...]
-
-    @property
-    def principals(self) -> list[str]:
-        """The principals that were denied."""
-        return sorted({e.principal for e in self.events if e.principal})
-
-    @property
-    def topics(self) -> list[str]:
-        """The topics that were denied."""
-        return sorted({e.topic for e in self.events if e.topic})
-
-    @property
-    def participants(self) -> tuple[Participant, ...]:
-        """The members that left."""
-        return tuple(dict.fromkeys(d.participant for d in self.departures))
-
-    @property
-    def repeated(self) -> bool:
-        """True if a member came back and left right after a denial again, which chance does not explain."""
-        return len(self.departures) > len(self.participants)
-
-
-def denied_topics(timeline: Timeline) -> Iterator[DeniedTopics]:
-    """Every time all members left right after denials and no client logged them."""
+def denied_topics(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Brokers denied a topic, and all members left at once without a client's log that gives the reason."""
     # TopicAuthorizationException ends poll() of a Java consumer, and the application closes it. The authorizer names
     # the principal and the topic, not the group: what connects them is that all members leave right after denials, and
     # that there are no denials while they are away.
     client_times = [time_of(e) for events in denied(timeline).values() for e in events]
     for denials in _by_rights(timeline):
-        left = [d for d in timeline.departures if d.why in VOLUNTARY and denials.any_between(*_just_before(d))]
+        left = [
+            d
+            for d in timeline.departures
+            if d.why in VOLUNTARY and denials.any_between(d.at - NEXT_HEARTBEAT_MS, d.at + ROUND_TRIP_MS)
+        ]
         for run in runs(left, lambda d: d.at, ONE_REBALANCE_MS):
             begin, end = run[0].at - NEXT_HEARTBEAT_MS, run[-1].at + NEXT_HEARTBEAT_MS
             clients = any(begin - AT_ONCE_MS <= at <= end + AT_ONCE_MS for at in client_times)
             if not clients and _all_left(timeline, run) and _only_at_departures(denials, run):
-                yield DeniedTopics(tuple(denials.between(begin, end)), tuple(run))
+                yield about_denied_topics(timeline, denials.between(begin, end), run)
+
+
+def about_denied_topics(
+    timeline: Timeline, lines: Sequence[TopicReadDenied], departures: Sequence[Departure]
+) -> Hypothesis:
+    """All members left right after denials of a topic."""
+    participants = tuple(dict.fromkeys(d.participant for d in departures))
+    what, last = _topics(_each(e.topic for e in lines)), departures[-1].at
+    clues: dict[Row, Answer] = {LEFT_WHEN_DENIED: Present(tuple(lines[:MOST_DENIALS]))}
+    if len(departures) > len(participants):  # chance does not explain that members came back and left again so
+        clues[LEFT_AGAIN] = Present(tuple(lines[-MOST_DENIALS:]))
+    return Hypothesis(
+        because=[*lines[:MOST_DENIALS], *(e for d in departures for e in d.events[:1])],
+        culprits=culprits_of(timeline, participants),
+        clues=clues,
+        participants=participants,
+        severity="critical" if any(was_not_readmitted(timeline, p, last) for p in participants) else "warning",
+        explains=tuple(departures),
+        implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
+        struck_at=time_of(lines[0]),
+        narrative=(
+            f"The brokers denied {' and '.join(_each(e.principal for e in lines))} READ on {what}, and all members "
+            "left at once."
+        ),
+        advice=(grant_access(what, lines, occurrences(lines)),),
+    )
 
 
 def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
@@ -317,19 +240,14 @@ def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
     return [TimeIndex(events, time_of, ordered=True) for events in found.values()]
 
 
-def _just_before(departure: Departure) -> tuple[int, int]:
-    return departure.at - NEXT_HEARTBEAT_MS, departure.at + ROUND_TRIP_MS
-
-
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
     # Members share a principal, so a denial reaches all of them: a member that stays refutes it.
-    known = [
-        g for g in timeline.generations if g.members and (g.completed_at or g.started_at or run[0].at + 1) <= run[0].at
-    ]
-    before = known[-1] if known else None
+    began = run[0].at
+    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or began + 1) <= began]
     departed = {d.participant for d in run}
-    members = [] if before is None else [timeline.participants.of_member(m.member_id or "") for m in before.members]
-    return bool(members) and all(m in departed for m in members)
+    return bool(known) and all(
+        timeline.participants.of_member(m.member_id or "") in departed for m in known[-1].members
+    )
 
 
 def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from msgspec import Struct
-
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
@@ -23,18 +21,12 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Present
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import ConnectorConfigChanged
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
+from rebalance_forensics.timeline.facts import Fact, Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import CONNECT_DELAY, setting_ms
-from rebalance_forensics.timeline.windows import (
-    HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    ROUND_TRIP_MS,
-)
 
 CONFIG_CHANGED = clue("connector-config-changed", DECISIVE, "a worker logged the change just before it rejoined")
 REJOINED_UNASKED = clue(
@@ -52,8 +44,9 @@ CHANGING = (ConnectorConfigChanged, Request)
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Changes that workers logged before they rejoined; without their logs, rejoins that nothing else explains."""
-    yield from (about_changes(changes) for changes in connector_changes(timeline))
-    yield from (about_rejoins(timeline, rejoins) for rejoins in worker_rejoins(timeline))
+    if timeline.kind == "connect":
+        yield from (about_changes(*change) for change in connector_changes(timeline))
+        yield from (about_rejoins(timeline, run) for run in worker_rejoins(timeline))
 
 
 CAUSE = Cause(
@@ -72,135 +65,94 @@ CAUSE = Cause(
 )
 
 
-def about_changes(changes: ConnectorChanges) -> Hypothesis:
+def about_changes(
+    lines: Sequence[ConnectorConfigChanged], rebalances: Sequence[Rebalance], requests: Sequence[Request]
+) -> Hypothesis:
     """Configuration changes that workers logged just before they rejoined."""
-    number, which = len(changes.rebalances), ", ".join(changes.connectors) or "tasks"
+    connectors = sorted({e.connector for e in lines if e.connector})
     return Hypothesis(
-        because=changes.lines,
-        circumstances=[e for r in changes.rebalances[:2] for e in r.events[:2]],
-        culprits=tuple(Culprit(kind="connector", name=name) for name in changes.connectors),
-        clues={CONFIG_CHANGED: Present(distinct_events(changes.lines))},
+        because=lines,
+        circumstances=[e for r in rebalances[:2] for e in r.events[:2]],
+        culprits=tuple(Culprit(kind="connector", name=name) for name in connectors),
+        clues={CONFIG_CHANGED: Present(distinct_events(lines))},
         severity="info",
-        implies=(*changes.rebalances, *changes.requests),
-        explains=changes.rebalances,
-        narrative=f"Connector configuration changed ({which}): {number} rebalances followed.",
-        advice=submit_together(changes),
+        implies=(*rebalances, *requests),
+        explains=tuple(rebalances),
+        narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): {len(rebalances)} rebalances "
+        "followed.",
+        advice=(
+            Advice(
+                action="Submit changes together, or stop the loop that rewrites configurations.",
+                why=f"Changes to {counted(len(connectors), 'connector')} caused "
+                f"{counted(len(rebalances), 'rebalance')}{span(lines)}.",
+                cost="Connect's REST interface takes one connector per request: send the requests back to back.",
+            ),
+        ),
     )
 
 
-def about_rejoins(timeline: Timeline, rejoins: WorkerRejoins) -> Hypothesis:
+def about_rejoins(timeline: Timeline, requests: Sequence[Request]) -> Hypothesis:
     """Rejoins of workers without another reason; only their own logs name the connector."""
-    begin, end = rejoins.requests[0].at - HEARTBEAT_MS, rejoins.requests[-1].at
-    workers = rejoins.workers or tuple(timeline.membership.members)
+    facts: tuple[Fact, ...] = (*touched(timeline, requests), *requests)
+    lines = distinct_events(e for r in requests for e in r.events)
+    rejoined = tuple(dict.fromkeys(r.participant for r in requests if r.participant is not None))
+    workers = rejoined or tuple(timeline.membership.members)
+    begin, end = requests[0].at - windows.HEARTBEAT_MS, requests[-1].at
+    # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
+    earliest = requests[0].at - timeouts.setting_ms(timeline, timeouts.CONNECT_DELAY) - windows.HEARTBEAT_MS
+    initial = initial_arrivals(timeline)
+    moves = [m for m in timeline.moves(earliest, requests[0].at - 1) if m.id not in initial]
+    moved = distinct_events(e for m in moves for e in m.events[:1])
     answers: dict[Row, Answer] = {
         CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),
-        REJOINED_UNASKED: Present(rejoins.lines),
+        REJOINED_UNASKED: Present(lines),
     }
     return Hypothesis(
-        because=rejoins.lines,
+        because=lines,
         culprits=(),
-        clues=answers | ({WORK_HANDED_OVER: Present(rejoins.moved)} if rejoins.moved else {}),
+        clues=answers | ({WORK_HANDED_OVER: Present(moved)} if moved else {}),
         severity="info",
-        implies=(*rejoins.rebalances, *rejoins.requests),
-        explains=(*rejoins.rebalances, *rejoins.requests),
-        participants=rejoins.workers,
+        implies=facts,
+        explains=facts,
+        participants=rejoined,
         narrative=(
-            f"{'Workers' if len(workers) > 1 else 'A worker'} rejoined unasked {times(len(rejoins.requests))}, as "
+            f"{'Workers' if len(workers) > 1 else 'A worker'} rejoined unasked {times(len(requests))}, as "
             "happens when connector or task configurations change; only the workers' own logs name the connector."
         ),
     )
 
 
-def submit_together(changes: ConnectorChanges) -> tuple[Advice, ...]:
-    """Connector configurations that change one by one."""
-    together = Advice(
-        action="Submit changes together, or stop the loop that rewrites configurations.",
-        why=f"Changes to {counted(len(changes.connectors), 'connector')} caused "
-        f"{counted(len(changes.rebalances), 'rebalance')}"
-        f"{span(changes.lines)}.",
-        cost="Connect's REST interface takes one connector per request: send the requests back to back.",
-    )
-    return (together,)
-
-
-class ConnectorChanges(Struct, frozen=True):
-    """Changes close in time, with the rebalances and rejoins right after them."""
-
-    lines: tuple[ConnectorConfigChanged, ...]
-    rebalances: tuple[Rebalance, ...]
-    requests: tuple[Request, ...]
-
-    @property
-    def connectors(self) -> list[str]:
-        """The connector names that lines give."""
-        return sorted({e.connector for e in self.lines if e.connector})
-
-
-def connector_changes(timeline: Timeline) -> Iterator[ConnectorChanges]:
-    """Configuration updates that workers logged just before they rejoined."""
-    if timeline.kind != "connect":
-        return
-    changes = [e for e in timeline.of(ConnectorConfigChanged) if _asks_for_rebalance(e)]
-    for run in runs(changes, time_of, ONE_REBALANCE_MS):
+def connector_changes(
+    timeline: Timeline,
+) -> Iterator[tuple[list[ConnectorConfigChanged], list[Rebalance], list[Request]]]:
+    """Configuration updates that workers logged just before they rejoined, with these rebalances and rejoins."""
+    changes = [e for e in timeline.of(ConnectorConfigChanged) if e.change in ("created", "updated", "removed", "tasks")]
+    for run in runs(changes, time_of, windows.ONE_REBALANCE_MS):
         rebalances = _right_after(run, timeline.rebalances)
         if rebalances:
-            asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
-            yield ConnectorChanges(tuple(run), tuple(rebalances), tuple(asked))
-
-
-def _asks_for_rebalance(event: ConnectorConfigChanged) -> bool:
-    return event.change in ("created", "updated", "removed", "tasks")
+            asked = [r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed"]
+            yield run, rebalances, asked
 
 
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
     changed = TimeIndex(map(time_of, run), at=int)
-    near = facts.between(changed[0] - ROUND_TRIP_MS, changed[-1] + HEARTBEAT_MS)
-    return [f for f in near if changed.any_between(fact_at(f) - HEARTBEAT_MS, fact_at(f) + ROUND_TRIP_MS)]
+    near = facts.between(changed[0] - windows.ROUND_TRIP_MS, changed[-1] + windows.HEARTBEAT_MS)
+    return [
+        f for f in near if changed.any_between(fact_at(f) - windows.HEARTBEAT_MS, fact_at(f) + windows.ROUND_TRIP_MS)
+    ]
 
 
-class WorkerRejoins(Struct, frozen=True):
-    """Rejoins without a reason, close in time; `moved` are lines of members that joined or left shortly before."""
-
-    requests: tuple[Request, ...]
-    rebalances: tuple[Rebalance, ...]
-    moved: tuple[Event, ...]
-
-    @property
-    def lines(self) -> tuple[Event, ...]:
-        """The coordinator's lines."""
-        return distinct_events(e for r in self.requests for e in r.events)
-
-    @property
-    def workers(self) -> tuple[Participant, ...]:
-        """The workers that rejoined."""
-        return tuple(dict.fromkeys(r.participant for r in self.requests if r.participant is not None))
-
-
-def worker_rejoins(timeline: Timeline) -> Iterator[WorkerRejoins]:
+def worker_rejoins(timeline: Timeline) -> list[list[Request]]:
     """Workers that made the coordinator rebalance while no worker's log covers the time."""
     # A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
-    # (DistributedHerder), and to hand over work when workers joined or left (KIP-415).
-    if timeline.kind != "connect":
-        return
-    uncovered = [r for r in rejoins_without_reason(timeline) if not _is_heard(timeline, r)]
-    for run in runs(uncovered, lambda r: r.at, ONE_REBALANCE_MS):
-        rebalances = tuple(touched(timeline, run))
-        if rebalances:
-            yield WorkerRejoins(tuple(run), rebalances, _moved_before(timeline, run[0].at))
-
-
-def _is_heard(timeline: Timeline, request: Request) -> bool:
-    # Every worker reads the config topic and logs what changed there.
-    begin = request.at - HEARTBEAT_MS
-    return any(
-        covering(timeline.coverage.of(participant), begin, request.at)
-        for participant in timeline.participants.everybody
-    )
-
-
-def _moved_before(timeline: Timeline, at: int) -> tuple[Event, ...]:
-    # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
-    delay = setting_ms(timeline, CONNECT_DELAY)
-    initial = initial_arrivals(timeline)
-    moves = [m for m in timeline.moves(at - delay - HEARTBEAT_MS, at - 1) if m.id not in initial]
-    return distinct_events(e for m in moves for e in m.events[:1])
+    # (DistributedHerder), and to hand over work when workers joined or left (KIP-415). Every worker reads the config
+    # topic and logs what changed there.
+    uncovered = [
+        request
+        for request in rejoins_without_reason(timeline)
+        if not any(
+            covering(timeline.coverage.of(worker), request.at - windows.HEARTBEAT_MS, request.at)
+            for worker in timeline.participants.everybody
+        )
+    ]
+    return [run for run in runs(uncovered, lambda r: r.at, windows.ONE_REBALANCE_MS) if touched(timeline, run)]

@@ -63,12 +63,16 @@ _GAVE_UP: Mapping[str | None, str] = {
     "log directories": "; the broker shut down because all of its log directories had failed",
     "fatal fault": "; the broker shut down after a fatal error",
 }
-_STOPPED = "stopped coordinating the group"
 _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
     REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
 }
+# The best first.
+_SHOWN_BY: Mapping[ShownBy, Row] = {
+    "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
+    "answer": ANSWERED, "refusals": REFUSED_AGAIN,
+}  # fmt: skip
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -111,20 +115,18 @@ STOOD_STILL_ADVICE = Advice(
 
 def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:
     """The coordinator stood still with a rebalance open; its members waited, and were removed when it woke up."""
-    number, rebalances = silence.removal.speaker.broker, silence.disturbed(timeline)
-    end = silence.rebalance.started_at + silence.open_ms
-    removed = timeline.departures.between(silence.rebalance.started_at, end)
-    name = "The coordinator" if number is None else f"broker-{number}"
+    number, begin = silence.removal.speaker.broker, silence.rebalance.started_at
     return Hypothesis(
         because=silence.lines,
         culprits=() if number is None else (broker(number),),
         clues={STOOD_STILL: Present(silence.lines)},
         severity="warning",
-        onset=silence.rebalance.started_at,
-        explains=tuple(rebalances),
-        implies=(*removed, *timeline.departures.between(end, end + ONE_REBALANCE_MS)),
+        onset=begin,
+        explains=tuple(silence.disturbed(timeline)),
+        implies=tuple(timeline.departures.between(begin, begin + silence.open_ms + ONE_REBALANCE_MS)),
         narrative=(
-            f"{name} logged nothing{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
+            f"{'The coordinator' if number is None else f'broker-{number}'} logged nothing"
+            f"{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
             " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a rebalance"
             f" past its timeout{lasting(timeline.measured(silence.timeout_ms), ' ({} in other rebalances)')}: its"
             " process or host stood still."
@@ -139,11 +141,10 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     facts = effects_of_moves(timeline, chain)
     named = [n for n in names if n != UNNAMED]
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
-    unharmed, shown = "" if facts else " without a rebalance", _shown(chain)
-    stopped = _STOPPED + _taken_over(chain, in_turn=len(names) > 1)
-    effect = _WITHOUT_A_MOVE.get(shown, stopped + unharmed)
+    by = {m.shown_by for m in chain}
+    shown = next((row for kind, row in _SHOWN_BY.items() if kind in by), REFUSED_A_STARTER)
+    planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
-    again = len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
@@ -151,35 +152,30 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
         clues={shown: Present(chain[0].events)},
-        severity="info"
-        if planned
-        or shown is REFUSED_A_STARTER
-        or is_planned_handover(chain, facts)
-        or whole_cluster_stopped(timeline, chain)
-        else "warning",
+        severity="info" if planned else "warning",
         onset=chain[0].at,
         implies=facts,
-        narrative=_not_served(chain, unharmed)
-        or f"{_capital(_named(names, shown))} {effect}{_GAVE_UP.get(fault, '')}.",
-        advice=repair_broker(fault)
+        narrative=_move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance"),
+        advice=(repair_broker(disks=fault == "log directories"),)
         if fault is not None
-        else restart_brokers_cleanly(timeline.measured(without_ms) if without_ms else None, fenced=fenced, again=again),
+        else restart_brokers_cleanly(
+            timeline.measured(without_ms) if without_ms else None,
+            fenced=fenced,
+            again=len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded),
+        ),
     )
 
 
-def _named(names: Sequence[str], shown: Row) -> str:
-    if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
-        return "the broker that a member was sent to"
-    return " then ".join(names)
-
-
-def _not_served(chain: list[CoordinatorMove], unharmed: str) -> str:
-    """What happened where the coordinator ran all the while; empty where it did not."""
+def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Row, *, unharmed: str) -> str:
     serving = dict.fromkeys(move.served_by for move in chain if move.served_by is not None)
-    if not serving or any(move.served_by is None for move in chain):
-        return ""
-    out = " then ".join(dict.fromkeys(move.broker for move in chain))
-    return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
+    out = " then ".join(names)
+    if serving and all(move.served_by is not None for move in chain):
+        return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
+    if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
+        out = "the broker that a member was sent to"
+    who = out if out.startswith("broker-") else out[:1].upper() + out[1:]
+    stopped = f"stopped coordinating the group{_taken_over(_loaded_by(chain), in_turn=len(names) > 1)}{unharmed}"
+    return f"{who} {_WITHOUT_A_MOVE.get(shown, stopped)}{_GAVE_UP.get(shutdown_fault(chain), '')}."
 
 
 def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
@@ -189,9 +185,8 @@ def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
     return shown_session_ms(timeline) or 0 if unanswered else 0
 
 
-def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
+def _taken_over(by: Sequence[tuple[str, str]], *, in_turn: bool) -> str:
     """The next coordinators, from the lines of brokers that loaded the group."""
-    by = _loaded_by(chain)
     if not by:
         return ""
     if all(before == after for before, after in by):
@@ -199,11 +194,6 @@ def _taken_over(chain: list[CoordinatorMove], *, in_turn: bool) -> str:
     if in_turn:
         return "; each time another broker took over"
     return f"; {by[0][1]} took over" if by[0][0] == UNNAMED else "; another broker took over"
-
-
-def _capital(names: str) -> str:
-    """At the start of a sentence; the name of a broker stays as it is."""
-    return names if names.startswith("broker-") else names[:1].upper() + names[1:]
 
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
@@ -217,25 +207,20 @@ def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(chain: list[CoordinatorMove]) -> Row:
-    by = {m.shown_by for m in chain}
-    shown: dict[ShownBy, Row] = {
-        "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-        "answer": ANSWERED, "refusals": REFUSED_AGAIN,
-    }  # fmt: skip
-    return next((sign for kind, sign in shown.items() if kind in by), REFUSED_A_STARTER)
-
-
 def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool) -> tuple[Advice, ...]:
-    """A coordinator that moved.
-
-    `fenced` where the controller stopped hearing from the broker, `again` where the same one took the group over.
-    """
+    """A coordinator that moved: `fenced` by the controller, or taken over by the same broker `again`."""
     # A controller notices late that a broker fell silent, and members only when their own timeouts are over.
     lasted = lasting(without_ms or None, " for at least {}" if fenced else " for up to {}")
     without = f"The group could not commit or send heartbeats{lasted}"
+    replicate = Advice(
+        action=f"Check that {OFFSETS} has replicas on several brokers (kafka-topics.sh --describe); "
+        "kafka-reassign-partitions.sh adds them.",
+        why=f"{'The group waited for the same broker' if fenced else f'{without} until the same broker was back'}; "
+        "these logs show no other that took over.",
+        cost="Each commit then waits for its replicas.",
+    )
     if again and not fenced:
-        return (_replicate(f"{without} until the same broker was back"),)
+        return (replicate,)
     if not fenced:
         cleanly = Advice(
             action="Restart brokers by controlled shutdown, one at a time.",
@@ -252,27 +237,18 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
         why="The broker then hands over its groups before it stops, and nobody waits for its session to expire.",
         cost="It takes longer to stop.",
     )
-    return find, _replicate("The group waited for the same broker") if again else if_meant
+    return find, replicate if again else if_meant
 
 
-def repair_broker(fault: str) -> tuple[Advice, ...]:
+def repair_broker(*, disks: bool) -> Advice:
     """A broker that shut itself down."""
-    disks = fault == "log directories"
-    repair = Advice(
-        action="Free or replace the disk that the first IOException in this broker's log names, then start the broker."
-        if disks
-        else "Fix the error that this broker logged just before it shut down, then start it.",
-        why="A broker halts when the last of its log directories fails; a full disk is enough."
-        if disks
-        else "A broker halts when it can no longer be sure of its own state; it does so again until that is fixed.",
-    )
-    return (repair,)
-
-
-def _replicate(waited: str) -> Advice:
+    if disks:
+        return Advice(
+            action="Free or replace the disk that the first IOException in this broker's log names, then start the "
+            "broker.",
+            why="A broker halts when the last of its log directories fails; a full disk is enough.",
+        )
     return Advice(
-        action=f"Check that {OFFSETS} has replicas on several brokers (kafka-topics.sh --describe); "
-        "kafka-reassign-partitions.sh adds them.",
-        why=f"{waited}; these logs show no other that took over.",
-        cost="Each commit then waits for its replicas.",
+        action="Fix the error that this broker logged just before it shut down, then start it.",
+        why="A broker halts when it can no longer be sure of its own state; it does so again until that is fixed.",
     )

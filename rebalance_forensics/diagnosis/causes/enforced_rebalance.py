@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
-
-from msgspec import Struct
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue, speaks_against
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
@@ -44,12 +42,6 @@ NO_OTHER_REASON = clue(
     "no-other-reason", STRONG + WEAK, "its release logs every other reason to rejoin, and it rejoined first without one"
 )
 
-HOW: Mapping[str, Row] = {
-    "logged": ENFORCED_LOGGED,
-    "own-words": OWN_WORDS,
-    "in-vain": REJOINED_IN_VAIN,
-    "no-other-reason": NO_OTHER_REASON,
-}
 # Each makes a member join again, or ends its membership, with a line of its own.
 _DRIVEN = (
     CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
@@ -74,29 +66,47 @@ _OTHER_CLIENTS_REASONS = (
     "group instance id has been fenced", "partitions were added to a subscribed topic",
     "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
 )  # fmt: skip
-# Evidence of such a rejoin.
-REJOINING = (Request, JoinSucceeded)
-
-
-def shown_by(rejoin: EnforcedRejoin) -> dict[Row, Answer]:
-    """By what it shows; a rejoin without a reason shows nothing."""
-    return {HOW[rejoin.shown]: Present(distinct_events(rejoin.lines))} if rejoin.shown in HOW else {}
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
-    for rejoin in enforced_rejoins(timeline):
-        culprits = culprits_of(timeline, [rejoin.participant])
-        yield Hypothesis(
-            because=rejoin.lines,
-            culprits=culprits,
-            clues=shown_by(rejoin),
-            participants=(rejoin.participant,),
-            severity="info",
-            implies=with_rebalances(timeline, rejoin.facts),
-            explains=rejoin.facts,
-            narrative=f"The application of {culprits[0].name} {request_in_words(rejoin)}.",
-        )
+    # enforceRebalance has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
+    for request in timeline.requests:
+        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
+            shown = ENFORCED_LOGGED if request.why == "enforced" else OWN_WORDS
+            words = f"asked for a rebalance: {request.reason or 'no reason given'}"
+            yield _about(timeline, request.participant, request.events, (request,), shown, words)
+    for rejoined in _unexplained_rejoins(timeline):
+        if rejoined.before.generation == rejoined.now.generation:
+            words = (
+                "apparently asked for a rebalance without effect: it rejoined for no logged reason and got its old "
+                f"assignment back; the group stayed in generation {rejoined.now.generation}"
+            )
+            lines = (rejoined.start, rejoined.now)
+            yield _about(timeline, rejoined.participant, lines, (), REJOINED_IN_VAIN, words)
+        elif rejoined.before.generation == rejoined.now.generation - 1:
+            yield from _without_a_reason(timeline, rejoined)
+    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            words = "may have asked for a rebalance: it rejoined, and no reason was logged"
+            yield _about(timeline, request.participant, request.events, (request,), None, words)
+
+
+def _about(
+    timeline: Timeline, who: Participant, lines: Sequence[Event], facts: tuple[Fact, ...], shown: Row | None, words: str
+) -> Hypothesis:
+    """A member rejoined because its application requested it, or may have; None where nothing shows that."""
+    culprits = culprits_of(timeline, [who])
+    return Hypothesis(
+        because=lines,
+        culprits=culprits,
+        clues={} if shown is None else {shown: Present(distinct_events(lines))},
+        participants=(who,),
+        severity="info",
+        implies=with_rebalances(timeline, facts),
+        explains=facts,
+        narrative=f"The application of {culprits[0].name} {words}.",
+    )
 
 
 CAUSE = Cause(
@@ -109,7 +119,7 @@ CAUSE = Cause(
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",
     propose=propose,
-    evidence_types=REJOINING,
+    evidence_types=(Request, JoinSucceeded),
     signs=(
         speaks_against(rejoins.no_hint, WEAK),
         speaks_against(rejoins.topic_changed_before, STRONG),
@@ -121,58 +131,13 @@ CAUSE = Cause(
 )
 
 
-def request_in_words(rejoin: EnforcedRejoin) -> str:
-    """An application that asked for a rebalance, or may have."""
-    match rejoin.shown:
-        case "in-vain":
-            return (
-                "apparently asked for a rebalance without effect: it rejoined for no logged reason and got its "
-                "old assignment "
-                f"back; the group stayed in generation {rejoin.generation}"
-            )
-        case "no-other-reason":
-            return "asked for a rebalance: it rejoined for no other reason"
-        case "wordless":
-            return "may have asked for a rebalance: it rejoined, and no reason was logged"
-    return f"asked for a rebalance: {rejoin.reason or 'no reason given'}"
-
-
-class Rejoin(Struct, frozen=True):
+class Rejoin(NamedTuple):
     """A member's second join without a logged reason."""
 
     participant: Participant
     before: JoinSucceeded
     start: JoinStarted
     now: JoinSucceeded
-
-
-class EnforcedRejoin(Struct, frozen=True):
-    """A member that rejoined because its application requested it, or may have, and how that shows."""
-
-    participant: Participant
-    shown: Literal["logged", "own-words", "in-vain", "no-other-reason", "wordless"]
-    lines: tuple[Event, ...]
-    facts: tuple[Fact, ...] = ()
-    reason: str | None = None
-    generation: int | None = None
-
-
-def enforced_rejoins(timeline: Timeline) -> Iterator[EnforcedRejoin]:
-    """Members that enforced a rebalance, sent a reason of their own, or rejoined without any."""
-    # enforceRebalance has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
-    for request in timeline.requests:
-        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
-            how: Literal["logged", "own-words"] = "logged" if request.why == "enforced" else "own-words"
-            yield EnforcedRejoin(request.participant, how, request.events, (request,), request.reason)
-    for rejoined in _unexplained_rejoins(timeline):
-        if rejoined.before.generation == rejoined.now.generation:
-            lines = (rejoined.start, rejoined.now)
-            yield EnforcedRejoin(rejoined.participant, "in-vain", lines, generation=rejoined.now.generation)
-        elif rejoined.before.generation == rejoined.now.generation - 1:
-            yield from _without_a_reason(timeline, rejoined)
-    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
-        if request.participant is not None:
-            yield EnforcedRejoin(request.participant, "wordless", request.events, (request,))
 
 
 def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
@@ -205,21 +170,22 @@ def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceede
     return same and is_java(now) and not restarted
 
 
-def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[EnforcedRejoin]:
+def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothesis]:
     # Clients 2.7 and 2.8 log every other reason to join: a member that joins first and logs none enforced it.
-    at = time_of(rejoined.start)
-    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(rejoined.participant) == at), None)
+    who, at = rejoined.participant, time_of(rejoined.start)
+    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(who) == at), None)
     if rebalance is None or min(rebalance.joined_at.values()) < at:
         return
     if timeline.moves(at - HEARTBEAT_MS, at + TICK_MS):
         return
-    gave_up = timeline.events_from(rejoined.participant, PartitionsRevoked).between(time_of(rejoined.before), at)
+    gave_up = timeline.events_from(who, PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
     if hands_over or not timeline.cached(releases_of).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
         return
-    requests = timeline.requests.of(rejoined.participant).between(at - TICK_MS, at + HEARTBEAT_MS)
+    requests = timeline.requests.of(who).between(at - TICK_MS, at + HEARTBEAT_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)
-    yield EnforcedRejoin(rejoined.participant, "no-other-reason", lines, (*requests, rebalance))
+    words = "asked for a rebalance: it rejoined for no other reason"
+    yield _about(timeline, who, lines, (*requests, rebalance), NO_OTHER_REASON, words)
 
 
 def _is_enforced(request: Request) -> bool:
@@ -234,12 +200,8 @@ def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
     reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
     if any(reason and not _is_client_reason(reason) for reason in reasons):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
-    return request.why == "other" and any(_is_java_request(e) for e in request.events)
-
-
-def _is_java_request(event: Event) -> bool:
     # Other clients word their reasons freely; only the Java client's are all known.
-    return isinstance(event, JoinRequested) and is_java(event)
+    return request.why == "other" and any(isinstance(e, JoinRequested) and is_java(e) for e in request.events)
 
 
 def _is_client_reason(reason: str) -> bool:

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
-    REJECTING,
-    Refusal,
-    Rejection,
-    about_rejection,
-    most_members,
-    rejections,
-    size_setting,
-)
+from rebalance_forensics.diagnosis.episodes.coordinator import join_rejections
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import how_often
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 # The default of group.max.size (GroupCoordinatorConfig).
 UNLIMITED = 2**31 - 1
-FULL = Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
+FULL = join_rejections.Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients that were turned away because the group is full."""
-    for rejection in rejections(timeline, FULL):
-        yield about_rejection(
-            timeline,
-            rejection,
-            narrative=f"{{who}} was rejected: the group is full{_limit(timeline, rejection)}.",
-            advice=raise_group_size(timeline, rejection.events),
+    setting = join_rejections.size_setting(timeline)
+    # Members of a share group share partitions, so more of them than partitions have work.
+    idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
+    for rejection in join_rejections.rejections(timeline, FULL):
+        most = join_rejections.most_members(timeline, rejection.events)
+        known = most is not None and most < UNLIMITED
+        limit = f" ({setting} is {most})" if known else f", it has {setting} members"
+        more = Advice(
+            action=f"Raise {setting} on the brokers, or do not start more members than it allows.",
+            why=f"The coordinator rejected its join {how_often(rejection.events)}{idle}.",
+            cost="Larger groups rebalance more slowly.",
         )
-
-
-def _limit(timeline: Timeline, rejection: Rejection) -> str:
-    most, setting = most_members(timeline, rejection.events), size_setting(timeline)
-    return f" ({setting} is {most})" if most is not None and most < UNLIMITED else f", it has {setting} members"
+        narrative = f"{{who}} was rejected: the group is full{limit}."
+        yield join_rejections.about_rejection(timeline, rejection, narrative=narrative, advice=(more,))
 
 
 CAUSE = Cause(
@@ -52,20 +45,9 @@ CAUSE = Cause(
     remedy="Raise group.max.size, or start fewer members.",
     usual="fault",
     propose=propose,
-    evidence_types=REJECTING,
+    evidence_types=join_rejections.REJECTING,
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("inconsistent-protocol", "authorization-failure"),
     settings=("group.max.size", "group.consumer.max.size", "group.share.max.size"),
     kips=("KIP-389",),
 )
-
-
-def raise_group_size(timeline: Timeline, events: Sequence[Event]) -> tuple[Advice, ...]:
-    """A full group. Members of a share group share partitions, so more of them than partitions have work."""
-    idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
-    more = Advice(
-        action=f"Raise {size_setting(timeline)} on the brokers, or do not start more members than it allows.",
-        why=f"The coordinator rejected its join {how_often(events)}{idle}.",
-        cost="Larger groups rebalance more slowly.",
-    )
-    return (more,)

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
-    REJECTING,
-    Refusal,
-    about_rejection,
-    moves_during_rejection,
-    rejections,
-)
+from rebalance_forensics.diagnosis.episodes.coordinator import join_rejections
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
@@ -39,7 +31,9 @@ OF_KAFKA = {
     "StreamsPartitionAssignor": "stream",
 }
 ASSIGNORS = "partition.assignment.strategy"
-NOTHING_IN_COMMON = Refusal(frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",))
+NOTHING_IN_COMMON = join_rejections.Refusal(
+    frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",)
+)
 MIGRATION_REFUSED = clue(
     "migration-refused",
     DECISIVE + WEAK,
@@ -54,34 +48,36 @@ _MIGRATION_OFF = "group migration is disabled"
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors, or whose group protocol, the group does not accept."""
-    for rejection in rejections(timeline, NOTHING_IN_COMMON):
-        yield about_rejection(
-            timeline,
-            rejection,
-            narrative=f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}.",
-            advice=share_an_assignor(rejection.events),
+    for rejection in join_rejections.rejections(timeline, NOTHING_IN_COMMON):
+        agree = Advice(
+            action=(
+                "Give all members one common partition.assignment.strategy and migrate in two rolling restarts; mix "
+                "classic and consumer protocol members only as group.consumer.migration.policy allows."
+            ),
+            why=(
+                "The coordinator accepts only members that support an assignor all others support; it rejected this "
+                f"one {how_often(rejection.events)}."
+            ),
+            cost="Each rolling restart costs at least a rebalance for every member.",
         )
-    yield from (about_refused_migration(timeline, mixture) for mixture in mixed_protocols(timeline))
+        narrative = f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}."
+        yield join_rejections.about_rejection(timeline, rejection, narrative=narrative, advice=(agree,))
+    for protocol, group in (("consumer", "classic"), ("classic", "consumer")):
+        refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
+        for run in runs(refusals, time_of, ONE_REBALANCE_MS):
+            yield about_refused_migration(timeline, run, protocol, group)
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
-    offered = {
-        assignors
-        for dump in timeline.own.of_type(SettingsReported)
-        if dict(dump.settings).get("client.id") in participant.client_ids
-        and (assignors := _names_of_assignors(dict(dump.settings).get(ASSIGNORS, "")))
-    }
-    used = {e.protocol for e in timeline.of(JoinSucceeded) if e.protocol}
+    dumps = (dict(dump.settings) for dump in timeline.own.of_type(SettingsReported))
+    own = (settings.get(ASSIGNORS, "") for settings in dumps if settings.get("client.id") in participant.client_ids)
+    # Classes as a configuration prints a list of them; an assignor that is not of Kafka goes by its class.
+    names = {tuple(OF_KAFKA.get(name, name) for name in re.findall(r"(\w+)(?=[\],\s]|$)", classes)) for classes in own}
+    offered, used = names - {()}, {e.protocol for e in timeline.of(JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1:
         return "it shares no assignor with the group, or uses another protocol type"
     return f"it offers only {', '.join(offered.pop())}; the group uses {used.pop()}"
-
-
-def _names_of_assignors(classes: str) -> tuple[str, ...]:
-    """`roundrobin` of a list of classes as a configuration prints it; an assignor not of Kafka's by its class."""
-    found = re.findall(r"(\w+)(?=[\],\s]|$)", classes)
-    return tuple(OF_KAFKA.get(name, name) for name in found)
 
 
 CAUSE = Cause(
@@ -101,7 +97,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    evidence_types=(*REJECTING, *MIXING),
+    evidence_types=(*join_rejections.REJECTING, *MIXING),
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),
     settings=("partition.assignment.strategy", "group.protocol", "group.consumer.migration.policy"),
@@ -109,89 +105,38 @@ CAUSE = Cause(
 )
 
 
-def about_refused_migration(timeline: Timeline, mixture: MixedProtocols) -> Hypothesis:
+def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str, group: str) -> Hypothesis:
     """Members of one group protocol were turned away from a group of the other."""
-    whose = mixture.participants
-    facts = [f for p in whose for f in moves_during_rejection(timeline, p, mixture.begin, mixture.end)]
+    speakers = (timeline.participants.of_speaker(e) for e in run if e.speaker.role != "broker")
+    whose = tuple(dict.fromkeys(participant for participant in speakers if participant is not None))
+    facts = [
+        f for p in whose for f in join_rejections.moves_during_rejection(timeline, p, time_of(run[0]), time_of(run[-1]))
+    ]
     culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
-    who = names_of(culprits) if whose else "A member"
     joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
-    group = "classic" if mixture.joined_with == "consumer" else "consumer"
+    reason = next((e.reason for e in run if isinstance(e, ConversionRefused)), None)
     return Hypothesis(
-        because=mixture.lines,
+        because=run,
         culprits=culprits,
-        clues={MIGRATION_REFUSED: Present(mixture.lines)},
+        clues={MIGRATION_REFUSED: Present(tuple(run))},
         participants=whose,
         severity="warning",
         implies=with_rebalances(timeline, facts),
         narrative=(
-            f"{who} {joins} with the {mixture.joined_with} protocol, the group uses the {group} one, "
-            f"and the coordinator does not convert it{f' ({mixture.reason})' if mixture.reason else ''}."
+            f"{names_of(culprits) if whose else 'A member'} {joins} with the {protocol} protocol, the group uses the "
+            f"{group} one, and the coordinator does not convert it{f' ({reason})' if reason else ''}."
         ),
-        advice=allow_migration(mixture.lines),
+        advice=(
+            Advice(
+                action=(
+                    "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
+                    "with the same group.protocol."
+                ),
+                why=f"The coordinator rejected it {how_often(run)}.",
+                cost="A converted group cannot use custom client-side assignors.",
+            ),
+        ),
     )
-
-
-def share_an_assignor(events: Sequence[Event]) -> tuple[Advice, ...]:
-    """A member that has no assignor in common with the others."""
-    agree = Advice(
-        action=(
-            "Give all members one common partition.assignment.strategy and migrate in two rolling restarts; mix "
-            "classic and consumer protocol members only as group.consumer.migration.policy allows."
-        ),
-        why=(
-            "The coordinator accepts only members that support an assignor all others support; it rejected this one "
-            f"{how_often(events)}."
-        ),
-        cost="Each rolling restart costs at least a rebalance for every member.",
-    )
-    return (agree,)
-
-
-def allow_migration(events: Sequence[Event]) -> tuple[Advice, ...]:
-    """Members of both group protocols in one group."""
-    allow = Advice(
-        action=(
-            "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
-            "with the same group.protocol."
-        ),
-        why=f"The coordinator rejected it {how_often(events)}.",
-        cost="A converted group cannot use custom client-side assignors.",
-    )
-    return (allow,)
-
-
-class MixedProtocols(Struct, frozen=True, kw_only=True):
-    """Rejections for the same protocol close in time, and the rejected members as far as known."""
-
-    lines: tuple[Event, ...]
-    participants: tuple[Participant, ...]
-    joined_with: str
-    """The protocol that the refused members speak."""
-    reason: str | None
-
-    @property
-    def begin(self) -> int:
-        """The first refusal."""
-        return time_of(self.lines[0])
-
-    @property
-    def end(self) -> int:
-        """The last refusal."""
-        return time_of(self.lines[-1])
-
-
-def mixed_protocols(timeline: Timeline) -> Iterator[MixedProtocols]:
-    """Every time members of the other protocol were rejected."""
-    for protocol in ("consumer", "classic"):
-        refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
-        for run in runs(refusals, time_of, ONE_REBALANCE_MS):
-            yield MixedProtocols(
-                lines=tuple(run),
-                participants=_refused(timeline, run),
-                joined_with=protocol,
-                reason=next((e.reason for e in run if isinstance(e, ConversionRefused)), None),
-            )
 
 
 def _joined_with(event: Event) -> str | None:
@@ -204,8 +149,3 @@ def _joined_with(event: Event) -> str | None:
         case ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):
             return "classic"
     return None
-
-
-def _refused(timeline: Timeline, lines: Sequence[Event]) -> tuple[Participant, ...]:
-    speakers = (timeline.participants.of_speaker(e) for e in lines if e.speaker.role != "broker")
-    return tuple(dict.fromkeys(participant for participant in speakers if participant is not None))

@@ -49,14 +49,40 @@ MISSING_FROM_LIST = clue("missing-from-the-next-list", WEAK, "the next list of a
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Single closes after an exception, with a return, or without a client's log; members that a later list lacks."""
     for away in closings(timeline):
-        errors = exception_before(timeline, away)
-        if errors:
+        first = Present(away.departures[0].events[:1])
+        if errors := exception_before(timeline, away):
             yield about_failure(timeline, away, errors)
         elif away.back_at is not None:
-            yield about_return(timeline, away)
+            # A close without a logged error, and a return.
+            begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
+            back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
+            yield about_absences(
+                timeline,
+                [away],
+                severity="info",
+                narrative=f"{{who}} {back}.",
+                clues={} if covering(timeline.coverage.brokers, begin, end) else {NEXT_STEP_UNHEARD: first},
+            )
         elif left_without_client_log(timeline, [away]):
-            yield about_close_without_client_log(timeline, away)
-    yield from (about_missing(timeline, away) for away in missing_from_next_list(timeline))
+            # To the coordinator an error and a shutdown look the same.
+            is_instance = away.participant.kind == "instance"
+            left = "A thread of {who} left the group" if is_instance else "{who} closed its consumer"
+            yield about_absences(
+                timeline,
+                [away],
+                severity="warning",
+                narrative=f"{left}; only its own log would show whether an error was the reason.",
+                clues={ERROR_UNHEARD: first},
+            )
+    for away in missing_from_next_list(timeline):
+        # The lines between the two lists were left out.
+        yield about_absences(
+            timeline,
+            [away],
+            severity="info",
+            narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
+            clues={MISSING_FROM_LIST: Present(tuple(e for d in away.departures for e in d.events))},
+        )
 
 
 CAUSE = Cause(
@@ -85,111 +111,50 @@ CAUSE = Cause(
 
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
-    """A close after an exception."""
-    exception = exception_name(errors[0])
+    """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
+    exception, threads = exception_name(errors[0]), ", ".join(away.ended_threads)
+    are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
+    gone = f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
     return about_absences(
         timeline,
         [away],
         because=errors[:6],
         severity="critical" if was_last_member(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
-        narrative=f"{ending_in_words(away)} after {exception}.",
-        advice=_after_failure(away, errors[0], exception),
+        narrative=f"{gone if threads else '{who} closed its consumer'} after {exception}.",
+        advice=(after_failure(away, errors[0], exception),),
         behind=(
             Link("exception", f"The application logged {exception} before it closed the consumer.", 0.9, errors[:4]),
         ),
     )
 
 
-def _after_failure(away: Absence, error: Event, exception: str) -> tuple[Advice, ...]:
+def after_failure(away: Absence, error: Event, exception: str) -> Advice:
+    """What to do about a sink task that failed, a KafkaJS consumer that gave up, an application that threw."""
     if isinstance(error, WorkChanged):
-        return restart_task(exception)
-    return outlast_lost_connections(exception) if is_of_a_connection(error) else handle_exception(away, exception)
-
-
-def about_return(timeline: Timeline, away: Absence) -> Hypothesis:
-    """A close without a logged error, and a return."""
-    begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
-    heard = covering(timeline.coverage.brokers, begin, end)
-    back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
-    return about_absences(
-        timeline,
-        [away],
-        severity="info",
-        narrative=f"{{who}} {back}.",
-        clues={} if heard else {NEXT_STEP_UNHEARD: Present(away.departures[0].events[:1])},
-    )
-
-
-def about_close_without_client_log(timeline: Timeline, away: Absence) -> Hypothesis:
-    """A close that only the coordinator logged, to which an error and a shutdown look the same."""
-    left = "A thread of {who} left the group" if away.participant.kind == "instance" else "{who} closed its consumer"
-    return about_absences(
-        timeline,
-        [away],
-        severity="warning",
-        narrative=f"{left}; only its own log would show whether an error was the reason.",
-        clues={ERROR_UNHEARD: Present(away.departures[0].events[:1])},
-    )
-
-
-def about_missing(timeline: Timeline, away: Absence) -> Hypothesis:
-    """A member of one list and not of the next; the lines between them were left out."""
-    lists = [e for d in away.departures for e in d.events]
-    return about_absences(
-        timeline,
-        [away],
-        severity="info",
-        narrative="{who} is no longer in the group; these lines do not show whether it left or was removed.",
-        clues={MISSING_FROM_LIST: Present(tuple(lists))},
-    )
-
-
-def ending_in_words(away: Absence) -> str:
-    """A consumer that was closed, or the threads of an instance that ended while others go on."""
-    threads = ", ".join(away.ended_threads)
-    if not threads:
-        return "{who} closed its consumer"
-    are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
-    return f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
-
-
-def restart_task(failed: str) -> tuple[Advice, ...]:
-    """A sink task of Connect that threw, and stays failed."""
-    restart = Advice(
-        action=(
-            "Fix what the task threw, then restart it: POST /connectors/NAME/tasks/N/restart. If a record causes it, "
-            "let the connector skip it: errors.tolerance=all with a dead letter queue (KIP-298)."
-        ),
-        why=f"The consumer closed after {failed}; Connect does not restart a failed task by itself.",
-        cost="With errors.tolerance=all records are skipped; what put() throws fails the task all the same.",
-    )
-    return (restart,)
-
-
-def handle_exception(away: Absence, exception: str) -> tuple[Advice, ...]:
-    """A member that closed after an exception."""
-    instance = away.participant.kind == "instance"
+        return Advice(
+            action=(
+                "Fix what the task threw, then restart it: POST /connectors/NAME/tasks/N/restart. If a record causes "
+                "it, let the connector skip it: errors.tolerance=all with a dead letter queue (KIP-298)."
+            ),
+            why=f"The consumer closed after {exception}; Connect does not restart a failed task by itself.",
+            cost="With errors.tolerance=all records are skipped; what put() throws fails the task all the same.",
+        )
+    if is_of_a_connection(error):
+        return Advice(
+            action="Look at why the broker was not reachable; raise retry.retries of the KafkaJS client to outlast it.",
+            why=f"It closed after {exception}: its connection failed, not a record.",
+            cost="With more retries the consumer is silent for longer before its application hears of the failure.",
+        )
     after = "" if away.back_at is None else lasting(elapsed(away.at, max(away.back_at, away.at)), " after {}")
-    back = f"and was back{after or ' later'}" if away.back_at is not None else None
-    handle = Advice(
+    back = f"and was back{after or ' later'}" if away.back_at is not None else "and was not back when the logs end"
+    return Advice(
         action=(
             "Handle that exception in the topology, or skip the record with an exception handler: "
             "deserialization.exception.handler (KIP-161) or processing.exception.handler (KIP-1033, 3.9)."
-            if instance
+            if away.participant.kind == "instance"
             else "Handle that exception in the poll loop, or let the process restart at once."
         ),
-        why=f"It closed after {exception} {back or 'and was not back when the logs end'}.",
+        why=f"It closed after {exception} {back}.",
         cost="A skipped record is lost unless it goes to a dead letter topic; each restart costs a rebalance.",
     )
-    return (handle,)
-
-
-def outlast_lost_connections(exception: str) -> tuple[Advice, ...]:
-    """A KafkaJS consumer that reached no broker until it gave up."""
-    outlast = Advice(
-        action="Look at why the broker was not reachable; raise retry.retries of the KafkaJS client to outlast it.",
-        why=f"It closed after {exception}: its connection failed, not a record.",
-        cost="With more retries the consumer is silent for longer before its application hears of the failure.",
-    )
-    return (outlast,)

@@ -53,10 +53,8 @@ CAUSE = Cause(
 
 
 def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bool) -> Hypothesis:
-    """Members that one request removed; `logged` if the coordinator logged the removal.
-
-    Without that line the members' logs only show that they were no longer in the group.
-    """
+    """Members that one request removed; `logged` if the coordinator logged the removal."""
+    # Without that line the members' logs only show that they were no longer in the group.
     back = all(away.back_at is not None for away in together)
     participants = dict.fromkeys(away.participant for away in together)
     who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
@@ -67,25 +65,20 @@ def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bo
             f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
             "coordinator: an administrator may have removed them."
         )
-    return about_absences(
-        timeline,
-        together,
-        severity="warning" if back or not logged else "info",
-        narrative=narrative,
-        advice=remove_only_absent_members(together) if back else (),
-    )
-
-
-def remove_only_absent_members(absences: Sequence[Absence]) -> tuple[Advice, ...]:
-    """Advice after an administrator removed running members."""
     find = Advice(
         action=(
             "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
             "it remove only static members that will not come back."
         ),
         why=(
-            f"{counted(len(absences), 'member')} joined again: each was running, and lost its partitions until the "
+            f"{counted(len(together), 'member')} joined again: each was running, and lost its partitions until the "
             "group had rebalanced."
         ),
     )
-    return (find,)
+    return about_absences(
+        timeline,
+        together,
+        severity="warning" if back or not logged else "info",
+        narrative=narrative,
+        advice=(find,) if back else (),
+    )

@@ -12,17 +12,8 @@ from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrou
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
-from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
+from rebalance_forensics.diagnosis.wording import silences
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
-from rebalance_forensics.diagnosis.wording.silences import (
-    away_ms,
-    expired_by_own_count,
-    its_log,
-    raise_above,
-    silence_in_words,
-    silence_ms,
-    silenced,
-)
 from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
@@ -33,7 +24,17 @@ from rebalance_forensics.timeline.timeouts import known_session_ms, session_time
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have been cut off."""
-    yield from (about_lost_connection(timeline, absence) for absence in losses(timeline))
+    for absence in losses(timeline):
+        own = troubled(timeline, absence)
+        yield about_heartbeat_loss(
+            timeline,
+            absence,
+            narrative=cut_off(timeline, absence, own or failed_requests(absence)),
+            severity="critical" if is_missing(timeline, [absence]) else "warning",
+            own=own[:6],
+            circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
+            advice=after_network_outage(timeline, absence),
+        )
 
 
 CAUSE = Cause(
@@ -61,7 +62,7 @@ CAUSE = Cause(
         speaks_for(returns.came_back, 0, absent=STRONG),
         speaks_against(returns.not_back_yet, WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
-        speaks_against(other_threads_stayed, DECISIVE),
+        speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     prior=-WEAK,
@@ -72,23 +73,9 @@ CAUSE = Cause(
 )
 
 
-def about_lost_connection(timeline: Timeline, absence: Absence) -> Hypothesis:
-    """It ran, and could not reach the brokers."""
-    own = troubled(timeline, absence)
-    return about_heartbeat_loss(
-        timeline,
-        absence,
-        narrative=cut_off(timeline, absence, own or failed_requests(absence)),
-        severity="critical" if is_missing(timeline, [absence]) else "warning",
-        own=own[:6],
-        circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
-        advice=after_network_outage(timeline, absence),
-    )
-
-
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
-    session, away = session_timeout_ms(timeline), away_ms(absence)
+    session, away = session_timeout_ms(timeline), silences.away_ms(absence)
     lost = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
@@ -100,17 +87,18 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
 
 
 def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
-    silence = silence_ms(timeline, participant, away)
+    silence = silences.silence_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}{logged}.",
+        why="The coordinator received no heartbeat from it "
+        f"{silences.silence_in_words(timeline, participant, away)}{logged}.",
     )
     if away is None:
         return (check,)
     patience = Advice(
-        action=f"To ride out such outages, {raise_above(timeline, silence)}.",
+        action=f"To ride out such outages, {silences.raise_above(timeline, silence)}.",
         why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
         cost="Trade-off: a dead member is noticed only "
         f"{f'after {seconds(rounded_up(silence))}' if silence else 'that much later'}, and its partitions "
@@ -121,12 +109,18 @@ def _after_outage(timeline: Timeline, participant: Participant, away: int | None
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
-    if expired_by_own_count(absence):
-        known = "its log shows lost connections to the brokers" if own else f"{its_log(absence)} whether it was cut off"
-        return f"{{who}} {silenced(timeline, absence)}; {known}."
+    if silences.expired_by_own_count(absence):
+        known = (
+            "its log shows lost connections to the brokers"
+            if own
+            else f"{silences.its_log(absence)} whether it was cut off"
+        )
+        return f"{{who}} {silences.silenced(timeline, absence)}; {known}."
     if own:
         return (
             "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
             "brokers."
         )
-    return f"{{who}} was evicted for missing heartbeats; {its_log(absence)} whether it was running and cut off."
+    return (
+        f"{{who}} was evicted for missing heartbeats; {silences.its_log(absence)} whether it was running and cut off."
+    )

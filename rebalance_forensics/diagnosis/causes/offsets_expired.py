@@ -1,22 +1,14 @@
-"""Committed offsets of an empty group were removed (KIP-186, KIP-211).
-
-What happened: a broker logged expired offsets of this group, or a number of expired offsets while this group was empty.
-One hypothesis with the sign EXPIRED; the advice is a longer offsets.retention.minutes, with the time the group was
-empty.
-"""
+"""Committed offsets of an empty group were removed (KIP-186, KIP-211)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import OffsetsExpired
 from rebalance_forensics.events.rebalances import GroupDied, GroupEmptied
 from rebalance_forensics.records import elapsed
@@ -28,20 +20,23 @@ EXPIRED = clue("offsets-expired", DECISIVE + WEAK, "a broker removed expired off
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At most one hypothesis: offsets of this group expired while it was empty."""
-    found = expired_offsets(timeline)
-    if found is not None:
-        yield Hypothesis(
-            because=(*found.expired, *found.emptied[-2:]),
-            culprits=(the_group(timeline, timeline.membership.members),),
-            clues={EXPIRED: Present(found.expired)},
-            severity="warning",
-            onset=found.expired[0].at,
-            narrative=(
-                "Committed offsets of the empty group expired: when its members come back they start at "
-                "auto.offset.reset."
-            ),
-            advice=keep_offsets_longer(timeline, found.empty_for_ms),
-        )
+    events = timeline.of(OffsetsExpired)
+    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
+    if not expired:
+        return
+    since = timeline.of(GroupEmptied, GroupDied).between(0, time_of(expired[0]))
+    emptied = [e for e in since if e.group == timeline.group]
+    yield Hypothesis(
+        because=(*expired, *emptied[-2:]),
+        culprits=(the_group(timeline, timeline.membership.members),),
+        clues={EXPIRED: Present(tuple(expired))},
+        severity="warning",
+        onset=expired[0].at,
+        narrative=(
+            "Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset."
+        ),
+        advice=(keep_offsets_longer(timeline, elapsed(emptied[0].at, expired[0].at) if emptied else None),),
+    )
 
 
 CAUSE = Cause(
@@ -58,28 +53,6 @@ CAUSE = Cause(
     settings=("offsets.retention.minutes", "auto.offset.reset"),
     kips=("KIP-186", "KIP-211"),
 )
-
-
-def expired_offsets(timeline: Timeline) -> ExpiredOffsets | None:
-    """Expirations that name this group, or that count offsets while it was empty."""
-    events = timeline.of(OffsetsExpired)
-    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
-    if not expired:
-        return None
-    empty = (e for e in timeline.of(GroupEmptied, GroupDied) if e.group == timeline.group)
-    return ExpiredOffsets(tuple(expired), tuple(e for e in empty if (e.at or 0) <= (expired[0].at or 0)))
-
-
-class ExpiredOffsets(Struct, frozen=True):
-    """Lines about the expired offsets, and lines about the group becoming empty."""
-
-    expired: tuple[OffsetsExpired, ...]
-    emptied: tuple[Event, ...]
-
-    @property
-    def empty_for_ms(self) -> int | None:
-        """Time since the group became empty; None if no timed line shows it."""
-        return elapsed(self.emptied[0].at, self.expired[0].at) if self.emptied else None
 
 
 def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
@@ -104,7 +77,7 @@ def _is_empty(timeline: Timeline, at: int) -> bool:
     return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
 
 
-def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> tuple[Advice, ...]:
+def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> Advice:
     """A group that was empty for longer than its offsets are kept; None where no line shows since when."""
     setting = timeline.settings.get("offsets.retention.minutes")
     if empty_for_ms is None:
@@ -112,9 +85,8 @@ def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> tuple[A
     else:
         retention = f"is {setting}" if setting else "is not in the logs but must have been shorter"
         why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
-    longer = Advice(
+    return Advice(
         action="Raise offsets.retention.minutes above the longest time a group may be empty.",
         why=why,
         cost="Offsets of abandoned groups are kept longer as well.",
     )
-    return (longer,)

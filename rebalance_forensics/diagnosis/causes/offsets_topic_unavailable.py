@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import (
-    OFFSETS,
-    Outage,
-    moves_in_outage,
-    outages,
-    rebalances_in_outage,
-)
+from rebalance_forensics.diagnosis.episodes.coordinator import offsets_outages
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
@@ -27,7 +22,22 @@ TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync repli
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Assignments or commits that could not be stored, with the shrunk ISR of the offsets topic behind them."""
-    yield from (about_outage(timeline, outage) for outage in outages(timeline))
+    for outage in offsets_outages.outages(timeline):
+        short = (*outage.shrunk, *outage.insufficient)
+        culprits = tuple(broker(number) for number in outage.missing)
+        were = "was" if len(culprits) == 1 else "were"
+        missing = f"; {names_of(culprits)} {were} missing from its in-sync replicas." if culprits else "."
+        moves = with_rebalances(timeline, offsets_outages.moves_in_outage(timeline, outage))
+        yield Hypothesis(
+            because=outage.lines,
+            culprits=culprits,
+            clues={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
+            severity="critical",
+            onset=outage.onset,
+            implies=(*moves, *offsets_outages.rebalances_in_outage(timeline, outage)),
+            narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
+            advice=replicate_offsets(outage.refused),
+        )
 
 
 CAUSE = Cause(
@@ -56,33 +66,12 @@ CAUSE = Cause(
 )
 
 
-def about_outage(timeline: Timeline, outage: Outage) -> Hypothesis:
-    """Assignments or commits could not be stored."""
-    short = (*outage.shrunk, *outage.insufficient)
-    culprits = tuple(broker(number) for number in outage.missing)
-    were = "was" if len(culprits) == 1 else "were"
-    missing = f"; {names_of(culprits)} {were} missing from its in-sync replicas." if culprits else "."
-    moves = with_rebalances(timeline, moves_in_outage(timeline, outage))
-    return Hypothesis(
-        because=outage.lines,
-        culprits=culprits,
-        clues={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
-        severity="critical",
-        onset=outage.onset,
-        implies=(*moves, *rebalances_in_outage(timeline, outage)),
-        narrative=f"{_outage_in_words(outage)}{missing}",
-        advice=replicate_offsets(outage.refused),
-    )
-
-
-def _outage_in_words(outage: Outage) -> str:
+def _failed_writes(outage: offsets_outages.Outage) -> str:
     if outage.stored_no_assignment:
-        failed = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
-    elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
-        failed = f"to {OFFSETS}: offset commits failed"
-    else:
-        failed = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
-    return f"The coordinator could not write {failed}"
+        return f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
+    if any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
+        return f"to {OFFSETS}: offset commits failed"
+    return f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
 
 
 def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:

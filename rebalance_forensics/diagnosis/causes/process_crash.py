@@ -10,42 +10,40 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_l
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
-from rebalance_forensics.diagnosis.sign import (
-    DECISIVE,
-    STRONG,
-    WEAK,
-    Answer,
-    Present,
-    Subject,
-    Unobservable,
-    sign,
-    speaks_against,
-    speaks_for,
-)
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.heartbeats import other_threads_stayed
 from rebalance_forensics.diagnosis.signs.process_stops import behind_end, kills_of
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.timeouts import least_session, session_setting
-from rebalance_forensics.events.process import ProcessDied
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ProcessDied, ProcessKilled
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.processes import ended_with
-from rebalance_forensics.timeline.timeouts import session_of_member_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 
-@sign(present="the end of its process was logged", absent="")
-def said_to_have_died(timeline: Timeline, subject: Subject) -> Answer:
+@shown("the end of its process was logged")
+def said_to_have_died(timeline: Timeline, subject: Subject) -> Iterator[Event]:
     """A JVM logged the end of the member's process; most processes die without a line."""
-    deaths = tuple(e for a in subject.absences if (e := death_of(timeline, a)) is not None)
-    return Present(deaths) if deaths else Unobservable()
+    return (e for a in subject.absences if (e := death_of(timeline, a)) is not None)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every member that stopped heartbeating may have died."""
+    """Every member that stopped heartbeating may have died; newcomers without a name may have taken its place."""
     replaced = successors(timeline)
-    yield from (about_crash(timeline, absence, replaced.get(id(absence), ())) for absence in losses(timeline))
+    for absence in losses(timeline):
+        died, kills, newcomers = death_of(timeline, absence), kills_of(timeline, absence), replaced.get(id(absence), ())
+        yield about_heartbeat_loss(
+            timeline,
+            absence,
+            narrative=stopped_without_leaving(timeline, absence, newcomers, died),
+            severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
+            own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
+            implies=newcomers,
+            advice=after_crash(timeline, absence, kills, died),
+            behind=behind_end(kills, died),
+        )
 
 
 CAUSE = Cause(
@@ -77,7 +75,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.closes_without_a_line, WEAK),
         speaks_against(heartbeats.log_just_ends, STRONG + WEAK),
         speaks_against(heartbeats.log_breaks_off, STRONG + WEAK),
-        speaks_against(other_threads_stayed, DECISIVE),
+        speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),
         speaks_against(returns.return_left_out, WEAK),
@@ -90,28 +88,14 @@ CAUSE = Cause(
 )
 
 
-def about_crash(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> Hypothesis:
-    """Its process died; `newcomers` without a name took its place."""
-    died = death_of(timeline, absence)
-    kills = kills_of(timeline, absence)
-    return about_heartbeat_loss(
-        timeline,
-        absence,
-        narrative=stopped_without_leaving(timeline, absence, newcomers),
-        severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
-        own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
-        implies=newcomers,
-        advice=after_crash(timeline, absence),
-        behind=behind_end(kills, died),
-    )
-
-
-def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
+def after_crash(
+    timeline: Timeline, absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None
+) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
-    session = session_of_member_ms(timeline, absence.participant)
+    session = timeouts.session_of_member_ms(timeline, absence.participant)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
-        _look_for_its_end(timeline, absence),
+        _look_for_its_end(absence, kills, died),
         Advice(
             action=f"Lower {session_setting(timeline)} if another member must take over sooner "
             f"(not below {least_session(timeline)}).",
@@ -121,15 +105,14 @@ def after_crash(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     )
 
 
-def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
+def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None) -> Advice:
     """Where to look for the end of the process: in the JVM's own line, if there is one."""
-    if any(kill.why == "oom-kill" for kill in kills_of(timeline, absence)):
+    if any(kill.why == "oom-kill" for kill in kills):
         return Advice(
             action="Raise the memory limit of that process or host, or lower what it takes: heap (-Xmx), metaspace, "
             "threads and direct buffers must fit below the limit.",
             why="The kernel killed it because memory ran out.",
         )
-    died = death_of(timeline, absence)
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         return Advice(
             action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
@@ -149,23 +132,21 @@ def _look_for_its_end(timeline: Timeline, absence: Absence) -> Advice:
     )
 
 
-def stopped_without_leaving(timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival]) -> str:
+def stopped_without_leaving(
+    timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival], died: ProcessDied | None
+) -> str:
     """A process that died; `newcomers` took its place."""
-    session = session_of_member_ms(timeline, absence.participant)
+    session = timeouts.session_of_member_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
-    died = death_of(timeline, absence)
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
     how = "it was missing from the next generation" if absence.vanished else expired
     how = how if died is None else reason if absence.only_died else f"{reason} and {how}"
-    return f"{{who}} stopped without leaving the group: {how}; {_afterwards(absence, newcomers)}."
-
-
-def _afterwards(absence: Absence, newcomers: Sequence[Arrival]) -> str:
+    later = "a newcomer took its place" if newcomers else "the logs do not mention it again"
     if absence.start is not None:
-        return "it was restarted afterwards"
-    if absence.back_at is not None:
-        return "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
-    return "a newcomer took its place" if newcomers else "the logs do not mention it again"
+        later = "it was restarted afterwards"
+    elif absence.back_at is not None:
+        later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
+    return f"{{who}} stopped without leaving the group: {how}; {later}."
 
 
 def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
@@ -173,7 +154,7 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     deaths = timeline.of(ProcessDied)
     if not deaths:
         return None
-    begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
-    near = deaths.between(begin, absence.at + ROUND_TRIP_MS)
+    begin = absence.at - timeouts.session_timeout_ms(timeline) - windows.ROUND_TRIP_MS
+    near = deaths.between(begin, absence.at + windows.ROUND_TRIP_MS)
     own_deaths = [e for e in near if absence.participant in ended_with(timeline.participants, e)]
     return own_deaths[-1] if own_deaths else None

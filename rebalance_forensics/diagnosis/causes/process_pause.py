@@ -9,35 +9,10 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
-from rebalance_forensics.diagnosis.sign import (
-    DECISIVE,
-    STRONG,
-    WEAK,
-    speaks_against,
-    speaks_for,
-)
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.heartbeats import (
-    heartbeats_between_records,
-    heartbeats_in_the_loop,
-    other_threads_stayed,
-)
-from rebalance_forensics.diagnosis.signs.process_stops import (
-    behind_pause,
-    heap_after,
-    is_full,
-    operation_of,
-    stops_of_threads,
-)
+from rebalance_forensics.diagnosis.wording import silences
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.silences import (
-    away_ms,
-    its_log,
-    raise_above,
-    silence_in_words,
-    silence_ms,
-    silenced,
-)
 from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ThreadsStopped
@@ -48,7 +23,20 @@ from rebalance_forensics.timeline.timeouts import known_session_ms
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating and resumed later may have stood still."""
-    yield from (about_pause(timeline, absence) for absence in losses(timeline))
+    for absence in losses(timeline):
+        own, stops = lines_after(timeline, absence), process_stops.stops_of_threads(timeline, absence)
+        advice = after_pause(timeline, absence)
+        if stops:
+            advice = (after_stop_of_threads(stops[0]), *advice[1:])
+        yield about_heartbeat_loss(
+            timeline,
+            absence,
+            narrative=_stood_still(timeline, absence, stops[0]) if stops else sent_no_heartbeat(timeline, absence, own),
+            severity="warning",
+            own=(*stops[:1], *own),
+            advice=advice,
+            behind=process_stops.behind_pause(stops),
+        )
 
 
 CAUSE = Cause(
@@ -82,9 +70,9 @@ CAUSE = Cause(
         speaks_against(heartbeats.expelled_with_others, STRONG),
         speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
-        speaks_against(heartbeats_in_the_loop, WEAK),
-        speaks_against(heartbeats_between_records, WEAK),
-        speaks_against(other_threads_stayed, DECISIVE),
+        speaks_against(heartbeats.heartbeats_in_the_loop, WEAK),
+        speaks_against(heartbeats.heartbeats_between_records, WEAK),
+        speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(coordinator.lost_in_the_move, STRONG),
     ),
     implies=("rebalance-straggler", "startup"),
@@ -94,77 +82,54 @@ CAUSE = Cause(
 )
 
 
-def about_pause(timeline: Timeline, absence: Absence) -> Hypothesis:
-    """Its process stood still and resumed later."""
-    own = lines_after(timeline, absence)
-    stops = stops_of_threads(timeline, absence)
-    return about_heartbeat_loss(
-        timeline,
-        absence,
-        narrative=_stood_still(timeline, absence, stops[0]) if stops else sent_no_heartbeat(timeline, absence, own),
-        severity="warning",
-        own=(*stops[:1], *own),
-        advice=(*after_stop_of_threads(stops[0]), *after_pause(timeline, absence)[1:])
-        if stops
-        else after_pause(timeline, absence),
-        behind=behind_pause(stops),
-    )
-
-
 def _stood_still(timeline: Timeline, absence: Absence, stop: ThreadsStopped) -> str:
     """`was evicted after 10 s without a heartbeat: its JVM stopped all threads for 14.2 s (Full GC)`."""
-    heap = heap_after(stop)
+    heap = process_stops.heap_after(stop)
     full = f"; {heap} of its heap were in use after it" if heap else ""
     return (
-        f"{{who}} {silenced(timeline, absence)}: its JVM stopped all threads for "
-        f"{seconds(stop.stopped_ms)}{operation_of(stop)}{full}."
+        f"{{who}} {silences.silenced(timeline, absence)}: its JVM stopped all threads for "
+        f"{seconds(stop.stopped_ms)}{process_stops.operation_of(stop)}{full}."
     )
 
 
-def after_stop_of_threads(stop: ThreadsStopped) -> tuple[Advice, ...]:
+def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
     """What to change so that a JVM does not stand still for so long."""
-    if is_full(stop):
-        return (
-            Advice(
-                action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
-                why=f"{heap_after(stop)} were still in use after a collection of {seconds(stop.stopped_ms)}.",
-                cost="A larger heap takes memory from the page cache and other processes of the host.",
-            ),
+    stood = seconds(stop.stopped_ms)
+    if process_stops.is_full(stop):
+        return Advice(
+            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+            why=f"{process_stops.heap_after(stop)} were still in use after a collection of {stood}.",
+            cost="A larger heap takes memory from the page cache and other processes of the host.",
         )
     if stop.what == "gc-pause":
-        return (
-            Advice(
-                action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
-                why=f"One {stop.operation or 'collection'} took {seconds(stop.stopped_ms)}.",
-            ),
+        return Advice(
+            action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
+            why=f"One {stop.operation or 'collection'} took {stood}.",
         )
-    return (
-        Advice(
-            action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from "
-            "its CPU meanwhile.",
-            why=f"The JVM stopped all threads for {seconds(stop.stopped_ms)}"
-            f"{f' for {stop.operation}' if stop.operation else ''}.",
-        ),
+    return Advice(
+        action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from its "
+        "CPU meanwhile.",
+        why=f"The JVM stopped all threads for {stood}{f' for {stop.operation}' if stop.operation else ''}.",
     )
 
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
-    away, known = away_ms(absence), known_session_ms(timeline, absence.participant)
+    away, known = silences.away_ms(absence), known_session_ms(timeline, absence.participant)
     return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
-    silence = silence_ms(timeline, participant, away)
+    silence = silences.silence_ms(timeline, participant, away)
     session = session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
-            why=f"The coordinator received no heartbeat from it {silence_in_words(timeline, participant, away)}; "
-            f"the session timeout is {session}.",
+            why="The coordinator received no heartbeat from it "
+            f"{silences.silence_in_words(timeline, participant, away)}; the session timeout is {session}.",
         ),
         Advice(
-            action=f"If such pauses are normal, {raise_above(timeline, silence)}.",
+            action=f"If such pauses are normal, {silences.raise_above(timeline, silence)}.",
             why="A pause shorter than the session timeout causes no rebalance.",
             cost=f"Trade-off: a dead member is noticed only after {seconds(rounded_up(silence))}."
             if silence
@@ -180,5 +145,5 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back = f" and rejoined{later}" if back_at >= absence.at else ""
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
     seen = seen and timeline.measured(1) is not None
-    known = "its log went quiet, then picked up again" if seen else f"{its_log(absence)} whether it was paused"
-    return f"{{who}} {silenced(timeline, absence)}{back}; {known}."
+    known = "its log went quiet, then picked up again" if seen else f"{silences.its_log(absence)} whether it was paused"
+    return f"{{who}} {silences.silenced(timeline, absence)}{back}; {known}."

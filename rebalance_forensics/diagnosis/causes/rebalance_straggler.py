@@ -9,9 +9,9 @@ long the others waited; the advice is about poll loops, or about the timeout whe
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -35,6 +35,7 @@ from rebalance_forensics.diagnosis.sign import (
     Subject,
     Unobservable,
     clue,
+    shown,
     sign,
     speaks_against,
 )
@@ -56,7 +57,7 @@ from rebalance_forensics.events.rebalances import (
     SyncFailed,
     SyncSucceeded,
 )
-from rebalance_forensics.timeline.clients import ANSWERS_TO_NOTICE, logs_joins
+from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
@@ -65,21 +66,6 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import last_to_rejoin
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import (
-    DEFAULT_MS,
-    HEARTBEAT,
-    INITIAL_DELAY,
-    POLL,
-    SESSION,
-    all_have_heard_ms,
-    heartbeat_interval_ms,
-    known_session_ms,
-    quiet_ms,
-    setting_ms,
-    shown_poll_ms,
-    shown_rebalance_ms,
-)
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS, TICK_MS
 
 _EXPIRED = ("rebalance-timeout", "revocation-timeout")
 LONG = clue("long-barrier", STRONG, "the join barrier stood open longer than heartbeats and the initial delay explain")
@@ -96,7 +82,7 @@ HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance aga
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
 # A member without a coordinator cannot join, however often it polls.
-_ENDS = (*ANSWERS_TO_NOTICE, CoordinatorLost)
+_ENDS = (*clients.ANSWERS_TO_NOTICE, CoordinatorLost)
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 MOST_LINES = 6
 # heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig).
@@ -115,18 +101,18 @@ def while_open(subject: Subject) -> list[tuple[int, int]]:
 
 
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    begin, end = rebalance.started_at - ROUND_TRIP_MS, barrier_end(rebalance) + ROUND_TRIP_MS
+    begin, end = rebalance.started_at - windows.ROUND_TRIP_MS, barrier_end(rebalance) + windows.ROUND_TRIP_MS
     return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
     """True if the barrier waited for this expiry alone, and not for other members as well."""
-    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - ROUND_TRIP_MS
+    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - windows.ROUND_TRIP_MS
 
 
 @sign(
-    present="the rebalance waited until a silent member's session expired",
-    absent="no session expired while the rebalance waited",
+    "the rebalance waited until a silent member's session expired",
+    "no session expired while the rebalance waited",
 )
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
@@ -135,35 +121,30 @@ def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     return seen((e for d in expired for e in d.events), places)
 
 
-@sign(present="a member was lost without a LeaveGroup while the barrier was open", absent="")
-def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
+@shown("a member was lost without a LeaveGroup while the barrier was open")
+def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Iterator[Event]:
     """A member was lost meanwhile: an expiry, its own log, or its absence from the next generation shows it."""
-    lost = [d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d)]
-    return Present(tuple(e for d in lost for e in d.events)) if lost else Unobservable()
+    lost = (d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d))
+    return (e for d in lost for e in d.events)
 
 
-@sign(
-    present="the coordinator itself stood still: it logged nothing for several times the rebalance timeout", absent=""
-)
-def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Answer:
+@shown("the coordinator itself stood still: it logged nothing for several times the rebalance timeout")
+def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The barrier stood open because the coordinator did not run, or members missed the next one for that reason."""
     barriers = {r.id for r in _barriers(subject)}
     silences = [s for s in coordinator_silences(timeline) if any(r.id in barriers for r in s.disturbed(timeline))]
-    return Present(distinct_events(e for s in silences for e in s.lines)) if silences else Unobservable()
+    return distinct_events(e for s in silences for e in s.lines)
 
 
-@sign(
-    present="the logs do not tell heartbeat.interval.ms: at a third of the session timeout, members hear of it as late",
-    absent="",
-)
+@sign("the logs do not tell heartbeat.interval.ms: at a third of the session timeout, members hear of it as late")
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
     late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
-    if HEARTBEAT in timeline.settings or None in late:
+    if timeouts.HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
-    rare = (known_session_ms(timeline) or DEFAULT_MS[SESSION]) // HEARTBEATS_PER_SESSION
-    explained = open_ms and max(open_ms) <= rare + HEARTBEAT_MS
+    rare = (timeouts.known_session_ms(timeline) or timeouts.DEFAULT_MS[timeouts.SESSION]) // HEARTBEATS_PER_SESSION
+    explained = open_ms and max(open_ms) <= rare + windows.HEARTBEAT_MS
     return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
 
 
@@ -178,8 +159,8 @@ def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Particip
 
 
 @sign(
-    present="its own log shows that it could not reach the coordinator while the group waited for it",
-    absent="its own log shows no trouble with the coordinator while the group waited for it",
+    "its own log shows that it could not reach the coordinator while the group waited for it",
+    "its own log shows no trouble with the coordinator while the group waited for it",
 )
 def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
     """The awaited members looked for their coordinator in vain; a client that does so is polling."""
@@ -223,8 +204,22 @@ COORDINATOR_MOVED = logged_by_coordinator(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Join barriers open longer than heartbeats and the initial delay explain; members removed at the timeout."""
-    yield from about_barriers(timeline)
+    """Missed rebalance timeouts, long barriers, late rejoins, and the barrier that is still open at the end."""
+    # A single timeout that ended a long barrier is part of it; timeouts that repeat are shorter than the members need.
+    barriers = list(long_barriers(timeline))
+    removed = {departure.id for barrier in barriers for departure in barrier.removed}
+    missed = [
+        run
+        for run in rebalance_timeouts(timeline)
+        if len(run) > 1 or not removed.issuperset(d.id for d in run[0].departures)
+    ]
+    repeated = {timeout.rebalance.id for run in missed for timeout in run if timeout.rebalance is not None}
+    barriers = [b for b in barriers if b.rebalance.id not in repeated]
+    yield from (about_rebalance_timeouts(timeline, run) for run in missed)
+    yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
+    yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
+    if (still_open := about_open_barrier(timeline)) is not None:
+        yield still_open
 
 
 CAUSE = Cause(
@@ -255,80 +250,10 @@ CAUSE = Cause(
 )
 
 
-def about_barriers(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Missed rebalance timeouts, long barriers, late rejoins, and the barrier that is still open at the end."""
-    # A single timeout that ended a long barrier is part of it; timeouts that repeat are shorter than the members need.
-    barriers = list(long_barriers(timeline))
-    removed = {departure.id for barrier in barriers for departure in barrier.removed}
-    missed = [
-        m
-        for m in rebalance_timeouts(timeline)
-        if len(m.found) > 1 or not removed.issuperset(d.id for d in m.departures)
-    ]
-    repeated = {r.id for m in missed for r in m.rebalances}
-    barriers = [b for b in barriers if b.rebalance.id not in repeated]
-    yield from (about_rebalance_timeouts(timeline, m) for m in missed)
-    yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
-    yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
-    still = open_barrier(timeline)
-    if still is not None and still.open_ms > allowed_ms(timeline):
-        yield about_open_barrier(timeline, still)
-
-
-def rebalance_timeouts(timeline: Timeline) -> Iterator[RebalanceTimeouts]:
+def rebalance_timeouts(timeline: Timeline) -> Iterator[list[RebalanceTimeout]]:
     """Missed rebalance timeouts; those of the same participants stand together until the group is quiet."""
-    found = list(_by_line(timeline))
-    for group in _of_same_participants(found):
-        yield from (
-            RebalanceTimeouts(tuple(run)) for run in runs(group, lambda timeout: timeout.at, quiet_ms(timeline))
-        )
-
-
-class RebalanceTimeouts(Struct, frozen=True):
-    """Rebalance timeouts that the same participants missed, one soon after another."""
-
-    found: tuple[RebalanceTimeout, ...]
-
-    @property
-    def participants(self) -> tuple[Participant, ...]:
-        """Participants that were removed."""
-        return tuple(dict.fromkeys(p for timeout in self.found for p in timeout.participants))
-
-    @property
-    def departures(self) -> tuple[Departure, ...]:
-        """Their removals."""
-        return tuple(d for timeout in self.found for d in timeout.departures)
-
-    @property
-    def rebalances(self) -> tuple[Rebalance, ...]:
-        """Rebalances that the removals ended."""
-        return tuple(
-            {
-                timeout.rebalance.id: timeout.rebalance for timeout in self.found if timeout.rebalance is not None
-            }.values()
-        )
-
-    def timeout_ms(self, timeline: Timeline) -> int | None:
-        """The rebalance timeout in a logged setting, else the shortest time that the coordinator waited."""
-        known = [shown_rebalance_ms(timeline, p) for p in self.participants]
-        waited = [timeout.waited_ms for timeout in self.found]
-        return max((ms for ms in known if ms), default=None) or min((ms for ms in waited if ms), default=None)
-
-    def returns(self, timeline: Timeline) -> list[Arrival]:
-        """Arrivals of the removed members, oldest first."""
-        return sorted((a for timeout in self.found for a in timeout.returns(timeline)), key=lambda a: a.at)
-
-    def needed_ms(self, timeline: Timeline) -> int | None:
-        """Longest time from the start of such a rebalance to the rejoin of a member that was removed."""
-        return max(
-            (
-                back.at - timeout.rebalance.started_at
-                for timeout in self.found
-                if timeout.rebalance is not None
-                for back in timeout.returns(timeline)
-            ),
-            default=None,
-        )
+    for group in _of_same_participants(_by_line(timeline)):
+        yield from runs(group, lambda timeout: timeout.at, timeouts.quiet_ms(timeline))
 
 
 class RebalanceTimeout(Struct, frozen=True):
@@ -364,21 +289,15 @@ class RebalanceTimeout(Struct, frozen=True):
 
 
 def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
-    by_line: dict[int, list[Departure]] = defaultdict(list)
-    lines: dict[int, MemberFailed] = {}
+    by_line: dict[int, tuple[MemberFailed, list[Departure]]] = {}
     for departure in timeline.departures:
         for event in departure.events if departure.why in _EXPIRED else ():
             if isinstance(event, MemberFailed) and event.why in _EXPIRED:
-                lines.setdefault(id(event), event)
-                by_line[id(event)].append(departure)
-    for key, line in lines.items():
-        yield RebalanceTimeout(line, tuple(by_line[key]), _rebalance_open_at(timeline, time_of(line)))
-
-
-def _rebalance_open_at(timeline: Timeline, at: int) -> Rebalance | None:
-    """The rebalance that was open when the members were removed; the removal ends it."""
-    open_then = timeline.rebalances.touching(at, at)
-    return next((r for r in reversed([*open_then]) if r.started_at < at), None)
+                by_line.setdefault(id(event), (event, []))[1].append(departure)
+    for line, departures in by_line.values():
+        at = time_of(line)
+        open_then = [r for r in timeline.rebalances.touching(at, at) if r.started_at < at]
+        yield RebalanceTimeout(line, tuple(departures), open_then[-1] if open_then else None)
 
 
 def _of_same_participants(found: Iterable[RebalanceTimeout]) -> list[list[RebalanceTimeout]]:
@@ -397,43 +316,52 @@ def _of_same_participants(found: Iterable[RebalanceTimeout]) -> list[list[Rebala
     return [sorted(group, key=lambda timeout: timeout.at) for _, group in groups]
 
 
-def about_rebalance_timeouts(timeline: Timeline, missed: RebalanceTimeouts) -> Hypothesis:
+def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeout]) -> Hypothesis:
     """Removals at the rebalance timeout, once or again and again."""
-    culprits, lines = each_culprit(missed.participants), [timeout.line for timeout in missed.found]
-    opened = [e for r in missed.rebalances for e in r.events if isinstance(e, RebalanceStarted)]
-    returns, timeout_ms = missed.returns(timeline), missed.timeout_ms(timeline)
+    participants = tuple(dict.fromkeys(p for timeout in missed for p in timeout.participants))
+    rebalances = tuple({t.rebalance.id: t.rebalance for t in missed if t.rebalance is not None}.values())
+    culprits, lines = each_culprit(participants), [timeout.line for timeout in missed]
+    opened = [e for r in rebalances for e in r.events if isinstance(e, RebalanceStarted)]
+    returns = sorted((a for timeout in missed for a in timeout.returns(timeline)), key=lambda a: a.at)
+    # In a logged setting, else the shortest time that the coordinator waited.
+    known = [ms for p in participants if (ms := timeouts.shown_rebalance_ms(timeline, p))]
+    waited = [ms for timeout in missed if (ms := timeout.waited_ms)]
+    timeout_ms = max(known, default=None) or min(waited, default=None)
     timeout_ms = None if timeout_ms is None else timeline.measured(timeout_ms)
+    needed = [
+        back.at - t.rebalance.started_at for t in missed if t.rebalance is not None for back in t.returns(timeline)
+    ]
+    shown = Present(tuple(lines[:4]))
     return Hypothesis(
         because=[*lines[:2], *opened[:2], *lines[2:], *(e for back in returns for e in back.events[:1]), *opened[2:]],
         culprits=culprits,
-        clues={REMOVED: Present(tuple(lines[:4]))}
-        | ({REMOVED_AGAIN: Present(tuple(lines[:4]))} if len(lines) > 1 else {}),
-        participants=missed.participants,
+        clues={REMOVED: shown, REMOVED_AGAIN: shown} if len(lines) > 1 else {REMOVED: shown},
+        participants=participants,
         severity="warning",
-        onset=min([*(r.started_at for r in missed.rebalances), time_of(lines[0])]),
-        explains=(*missed.departures, *missed.rebalances),
+        onset=min([*(r.started_at for r in rebalances), time_of(lines[0])]),
+        explains=(*(d for timeout in missed for d in timeout.departures), *rebalances),
         implies=tuple(returns),
-        narrative=_timeouts_in_words(timeline, missed, names_of(culprits), timeout_ms),
+        narrative=_timeouts_in_words(missed, names_of(culprits), timeout_ms, came_back=bool(returns)),
         advice=(
-            allow_slower_rejoins(timeline, timeout_ms, missed.needed_ms(timeline))
+            allow_slower_rejoins(timeline, timeout_ms, max(needed, default=None))
             if len(lines) > 1
             else poll_during_rebalances(timeline, timeout_ms, culprits)
         ),
     )
 
 
-def _timeouts_in_words(timeline: Timeline, missed: RebalanceTimeouts, who: str, timeout_ms: int | None) -> str:
+def _timeouts_in_words(missed: Sequence[RebalanceTimeout], who: str, timeout_ms: int | None, *, came_back: bool) -> str:
     """The step that came too late: the rejoin, or under KIP-848 the revocation."""
-    revoking = missed.found[0].line.why == "revocation-timeout"
+    revoking = missed[0].line.why == "revocation-timeout"
     timeout = f"before the rebalance timeout{lasting(timeout_ms, ' ({})')} expired"
-    if len(missed.found) == 1:
-        was, them = ("was", "it") if len(missed.participants) == 1 else ("were", "them")
+    if len(missed) == 1:
+        was, them = ("was", "it") if len(missed[0].participants) == 1 else ("were", "them")
         waits = "" if revoking else f": the others in the group had to wait for {them} until then"
         late = "giving up partitions" if revoking else "rejoining"
         return f"{who} {was} removed from the group for not {late} {timeout}{waits}."
-    lines = [found.line for found in missed.found]
-    removed = counted(len(missed.departures), "member")
-    back = "; they came back as new members" if missed.returns(timeline) else ""
+    lines = [found.line for found in missed]
+    removed = counted(sum(len(found.departures) for found in missed), "member")
+    back = "; they came back as new members" if came_back else ""
     late = "give up partitions" if revoking else "rejoin"
     return f"{who} did not {late} {timeout}, {times(len(lines))}{span(lines)}: {removed} removed{back}."
 
@@ -443,10 +371,15 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     culprits, generation = each_culprit(barrier.last), barrier.rebalance.generation
     open_ms = timeline.measured(barrier.open_ms)
     who, them = names_of(culprits) or "A member", "it" if len(culprits) < 2 else "them"
+    clues: dict[Row, Answer] = {LONG: Present(barrier.lines[:2])}
+    if barrier.last:
+        clues[LAST] = Present(barrier.lines[-2:])
+    elif all(isinstance(e, JoinStarted | JoinSucceeded) for e in barrier.lines):
+        clues[WAITED_ALONE] = clues[LONG]  # a newcomer may have joined an empty group together with others
     return Hypothesis(
         because=barrier.lines,
         culprits=culprits,
-        clues={LONG: Present(barrier.lines[:2])} | _clues_of(barrier),
+        clues=clues,
         participants=barrier.last,
         severity="warning",
         onset=barrier.rebalance.started_at,
@@ -459,19 +392,11 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     )
 
 
-def _clues_of(barrier: LongBarrier) -> dict[Row, Answer]:
-    """LAST, or WAITED_ALONE if all lines are a newcomer's: it may have joined an empty group together with others."""
-    if barrier.last:
-        return {LAST: Present(barrier.lines[-2:])}
-    alone = all(isinstance(e, JoinStarted | JoinSucceeded) for e in barrier.lines)
-    return {WAITED_ALONE: Present(barrier.lines[:2])} if alone else {}
-
-
 def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     """A rejoin whose delay only the member's own log shows."""
-    culprits, rebalances = each_culprit((late.participant,)), late.joined(timeline)
-    lasted_ms = timeline.measured(late.lasted_ms)
+    culprits, at, lasted_ms = each_culprit((late.participant,)), late.ended_at, timeline.measured(late.lasted_ms)
     joined = (late.ended_by,) if late.ended_by else ()
+    touching = timeline.rebalances.touching(at, at)
     return Hypothesis(
         because=[*late.notices[:4], late.notices[-1], *joined],
         culprits=culprits,
@@ -479,7 +404,7 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
         participants=(late.participant,),
         severity="warning",
         onset=late.began_at,
-        explains=tuple(rebalances),
+        explains=tuple(r for r in touching if r.joined_at.get(late.participant) == at),
         narrative=(
             f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} before it rejoined; "
             "until then the group had to wait for it."
@@ -495,75 +420,18 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
     known_barriers = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
     for participant in timeline.participants.everybody:
         for notice in rebalance_notices(timeline, participant):
+            began, ended = notice.began_at, notice.ended_at
+            if not isinstance(notice.ended_by, JoinStarted) or notice.lasted_ms <= allowed_ms(timeline):
+                continue
             if (
-                not notice.ended_with_a_join
-                or notice.lasted_ms <= allowed_ms(timeline)
-                or not notice.is_one_rebalance(timeline)
-            ):
-                continue
-            if any(
-                topics.retries_throughout(participant, notice.began_at, notice.ended_at)
-                for topics in vanished_topics(timeline)
-            ):
-                continue
-            known = covering(timeline.coverage.brokers, notice.began_at, notice.ended_at)
-            if not known and not any(
-                begin <= notice.ended_at and notice.began_at <= end for begin, end in known_barriers
+                notice.is_one_rebalance(timeline)
+                and not any(
+                    topics.retries_throughout(participant, began, ended) for topics in vanished_topics(timeline)
+                )
+                and not covering(timeline.coverage.brokers, began, ended)
+                and not any(begin <= ended and began <= end for begin, end in known_barriers)
             ):
                 yield notice
-
-
-def open_barrier(timeline: Timeline) -> OpenBarrier | None:
-    """The barrier that is open when the logs end, if there is one."""
-    if timeline.kind != "consumer" or not timeline.is_classic:
-        return None
-    # REBALANCE_IN_PROGRESS is sent to members only, so that its receiver is one even if no line shows how it joined.
-    heard = {
-        participant: last
-        for participant in timeline.participants.everybody
-        if (last := _unanswered_notice(timeline, participant))
-    }
-    if not heard:
-        return None
-    lines = sorted((e for last in heard.values() for e in last.notices), key=time_of)
-    others = [a for a in timeline.membership.members if a not in heard]
-    waiting = [e for a in others if (e := _unanswered_join(timeline, a, time_of(lines[0])))]
-    if not waiting and any(timeline.coverage.of(a) for a in others):
-        return None
-    is_one = bool(waiting) or all(last.is_one_rebalance(timeline) for last in heard.values())
-    return OpenBarrier(tuple(heard), tuple(lines), tuple(waiting), is_one)
-
-
-class OpenBarrier(Struct, frozen=True):
-    """The barrier that is open when the logs end: members that have not joined, their notices, joins of the others.
-
-    `waiting` is empty where no log of another member is there.
-    """
-
-    participants: tuple[Participant, ...]
-    notices: tuple[Event, ...]
-    waiting: tuple[Event, ...]
-    is_one: bool
-    """Surely one rebalance; from picked lines a JoinGroup in between may have been left out."""
-
-    @property
-    def began_at(self) -> int:
-        """Time of the first notice or join."""
-        return min(time_of(e) for e in (*self.notices, *self.waiting))
-
-    @property
-    def open_ms(self) -> int:
-        """Time between the first and the last notice."""
-        return max(map(time_of, self.notices)) - min(map(time_of, self.notices))
-
-    def rebalances(self, timeline: Timeline) -> list[Rebalance]:
-        """Rebalances since then that have not ended."""
-        since = timeline.rebalances.since(self.began_at - all_have_heard_ms(timeline))
-        return [r for r in since if r.stabilized_at is None and r.completed_at is None]
-
-    def arrivals(self, timeline: Timeline) -> Sequence[Arrival]:
-        """Arrivals since the barrier opened."""
-        return timeline.arrivals.since(self.began_at - all_have_heard_ms(timeline))
 
 
 def _unanswered_notice(timeline: Timeline, participant: Participant) -> RebalanceNotice | None:
@@ -578,30 +446,52 @@ def _unanswered_notice(timeline: Timeline, participant: Participant) -> Rebalanc
 def _unanswered_join(timeline: Timeline, participant: Participant, since: int) -> Event | None:
     """Its unanswered JoinGroup, sent about when the late member first received the notice."""
     last = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
-    return last if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= all_have_heard_ms(timeline) else None
+    return (
+        last
+        if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= timeouts.all_have_heard_ms(timeline)
+        else None
+    )
 
 
-def about_open_barrier(timeline: Timeline, barrier: OpenBarrier) -> Hypothesis:
-    """A member has not rejoined when the logs end; the reason is in its own log."""
-    culprits, rebalances = each_culprit(barrier.participants), barrier.rebalances(timeline)
-    has = "has" if len(culprits) == 1 else "have"
-    wait = "a rebalance waits for every member" if barrier.is_one else "but picked lines may leave out that it did"
-    wait = "the others are still waiting when the logs end" if barrier.waiting else wait
-    open_ms = timeline.measured(barrier.open_ms)
-    heard = {HEARD: Present(barrier.notices[:4])}
+def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
+    """Members that have not rejoined when the logs end; the reason is in their own logs."""
+    if timeline.kind != "consumer" or not timeline.is_classic:
+        return None
+    # REBALANCE_IN_PROGRESS is sent to members only, so that its receiver is one even if no line shows how it joined.
+    everybody = timeline.participants.everybody
+    heard = {member: last for member in everybody if (last := _unanswered_notice(timeline, member))}
+    notices = tuple(sorted((e for last in heard.values() for e in last.notices), key=time_of))
+    if not notices or time_of(notices[-1]) - time_of(notices[0]) <= allowed_ms(timeline):
+        return None
+    others = [a for a in timeline.membership.members if a not in heard]
+    waiting = tuple(e for a in others if (e := _unanswered_join(timeline, a, time_of(notices[0]))))
+    if not waiting and any(timeline.coverage.of(a) for a in others):
+        return None
+    # From picked lines a JoinGroup in between may have been left out.
+    is_one = bool(waiting) or all(last.is_one_rebalance(timeline) for last in heard.values())
+    began, culprits = min(map(time_of, (*notices, *waiting))), each_culprit(heard)
+    since = began - timeouts.all_have_heard_ms(timeline)
+    unended = (r for r in timeline.rebalances.since(since) if r.stabilized_at is None and r.completed_at is None)
+    rebalances = tuple(unended)
+    has, shown = "has" if len(culprits) == 1 else "have", {HEARD: Present(notices[:4])}
+    wait = "a rebalance waits for every member" if is_one else "but picked lines may leave out that it did"
+    wait = "the others are still waiting when the logs end" if waiting else wait
+    lasted = lasting(timeline.measured(time_of(notices[-1]) - time_of(notices[0])))
     return Hypothesis(
-        because=[*barrier.notices[:4], *barrier.waiting[:4], *(e for r in rebalances for e in r.events)],
+        because=[*notices[:4], *waiting[:4], *(e for r in rebalances for e in r.events)],
         culprits=culprits,
-        clues=heard | ({LONG: Present(barrier.waiting[:2] or barrier.notices[-1:])} if barrier.is_one else {}),
-        participants=barrier.participants,
+        clues=shown | ({LONG: Present(waiting[:2] or notices[-1:])} if is_one else {}),
+        participants=tuple(heard),
         severity="warning",
-        onset=barrier.began_at,
+        onset=began,
         ongoing=True,
-        implies=(*rebalances, *barrier.arrivals(timeline)),
-        narrative=(
-            f"{names_of(culprits)} {has} known of the rebalance{lasting(open_ms)} and {has} not rejoined; {wait}."
+        implies=(*rebalances, *timeline.arrivals.since(since)),
+        narrative=f"{names_of(culprits)} {has} known of the rebalance{lasted} and {has} not rejoined; {wait}.",
+        advice=(
+            Advice(
+                action=_take_dumps(culprits), why=f"It kept heartbeating{lasted} while the whole group waited for it."
+            ),
         ),
-        advice=poll_at_last(open_ms, culprits),
     )
 
 
@@ -610,12 +500,12 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Se
 
     `open_ms` is how long it waited here; None where the lines have no times.
     """
-    limit = shown_poll_ms(timeline) or 0
+    limit = timeouts.shown_poll_ms(timeline) or 0
     known = f" ({limit} ms)" if limit else ""
     return (
         Advice(action=_take_dumps(culprits), why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
         Advice(
-            action=f"Lower {consumer_setting(timeline, POLL)}: it bounds how long a rebalance waits "
+            action=f"Lower {consumer_setting(timeline, timeouts.POLL)}: it bounds how long a rebalance waits "
             "(rebalance timeout).",
             why=f"The coordinator removes members that do not rejoin within it{known}"
             f"{lasting(open_ms, '; this rebalance waited {}')}.",
@@ -649,12 +539,6 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
     )
 
 
-def poll_at_last(open_ms: int | None, culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
-    """Advice for a group that still waits when the logs end."""
-    why = f"It kept heartbeating{lasting(open_ms)} while the whole group waited for it."
-    return (Advice(action=_take_dumps(culprits), why=why),)
-
-
 def _take_dumps(culprits: Sequence[Culprit]) -> str:
     """Where to look: the first few, where many held up the group."""
     names = [culprit.name for culprit in culprits[:_DUMPS]] or ["the member that joined last"]
@@ -684,23 +568,13 @@ class RebalanceNotice(Struct, frozen=True):
         """How long the member is known to have kept the others waiting."""
         return self.ended_at - self.began_at
 
-    @property
-    def ended_with_a_join(self) -> bool:
-        """True if it sent its JoinGroup in the end."""
-        return isinstance(self.ended_by, JoinStarted)
-
     def is_one_rebalance(self, timeline: Timeline) -> bool:
         """True if it cannot have joined in between; an excerpt may leave out a JoinGroup, a log of warnings does."""
         if not self.joins_logged:
             return False
         times = [*map(time_of, self.notices), self.ended_at]
         longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
-        return not timeline.coverage.is_excerpt or longest <= all_have_heard_ms(timeline)
-
-    def joined(self, timeline: Timeline) -> list[Rebalance]:
-        """The rebalances that its JoinGroup was for."""
-        at = self.ended_at
-        return [r for r in timeline.rebalances.touching(at, at) if r.joined_at.get(self.participant) == at]
+        return not timeline.coverage.is_excerpt or longest <= timeouts.all_have_heard_ms(timeline)
 
 
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
@@ -708,7 +582,7 @@ def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[
     # A member that has joined waits itself: notices after its JoinGroup do not count.
     if not timeline.events_from(participant, HeartbeatFailed, JoinRequested):
         return
-    if not logs_joins(timeline, participant):
+    if not clients.logs_joins(timeline, participant):
         yield from _repeated_warnings(timeline, participant)
         return
     notices: list[Event] = []
@@ -730,15 +604,16 @@ def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator
     # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
     # rebalances; fewer may be just that.
     notices = [e for e in timeline.events_from(participant, HeartbeatFailed) if is_rebalance_notice(e)]
-    last = list(runs(notices, time_of, heartbeat_interval_ms(timeline) + ROUND_TRIP_MS))[-1:]
+    last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
     goes_on = last and any(
-        log.end > time_of(last[0][-1]) + all_have_heard_ms(timeline) for log in timeline.coverage.of(participant)
+        log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
+        for log in timeline.coverage.of(participant)
     )
     if last and len(last[0]) > HEARTBEATS_PER_SESSION and not goes_on:
         yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)
 
 
-class LongBarrier(Struct, frozen=True):
+class LongBarrier(NamedTuple):
     """One barrier: the members it waited for, the members removed at its end, its trigger, and its lines."""
 
     rebalance: Rebalance
@@ -752,26 +627,31 @@ class LongBarrier(Struct, frozen=True):
 def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
     """Every long barrier, oldest first."""
     for rebalance in timeline.rebalances:
-        open_ms = _open_ms(rebalance)
-        if rebalance.generation is None or open_ms is None or waits_for_newcomers(rebalance):
+        # Clients before 2.6.1 log no end of the join phase, only the assignment.
+        begin, stable = rebalance.started_at, rebalance.stabilized_at
+        end = stable if stable is not None else rebalance.completed_at
+        if rebalance.generation is None or end is None or waits_for_newcomers(rebalance):
             continue
-        if open_ms <= _explained_ms(timeline, rebalance):
+        if end - begin <= _explained_ms(timeline, rebalance):
             continue
-        removed = _removed(timeline, rebalance)
+        expired = timeline.departures.between(begin, barrier_end(rebalance) + windows.TICK_MS)
+        removed = [d for d in expired if d.why == "rebalance-timeout"]
         joined_last = _last_to_join(timeline, rebalance)
         last = _replaced_leaders(timeline, rebalance) or [d.participant for d in removed] or joined_last
         lines = _lines(timeline, rebalance, removed, last)
-        if lines and (rebalance.stabilized_at is not None or joined_last):
-            began_by = _triggers(timeline, rebalance, open_ms)
-            participants = tuple(dict.fromkeys(last))
-            yield LongBarrier(rebalance, open_ms, participants, tuple(removed), tuple(began_by), tuple(lines))
+        if lines and (stable is not None or joined_last):
+            # The joins and requests that opened the barrier are its trigger, not a cause of its own.
+            asked = timeline.requests.between(begin - windows.ROUND_TRIP_MS + 1, begin + windows.ROUND_TRIP_MS - 1)
+            began_by: tuple[Fact, ...] = (*timeline.arrivals.between(begin - windows.ROUND_TRIP_MS, end), *asked)
+            members = tuple(dict.fromkeys(last))
+            yield LongBarrier(rebalance, end - begin, members, tuple(removed), began_by, tuple(lines))
 
 
 def allowed_ms(timeline: Timeline) -> int:
     """The longest barrier that heartbeats and the initial delay explain, in ms."""
     # Contract: three seconds beyond the longer of twice the heartbeat interval and the initial delay.
-    delay = setting_ms(timeline, INITIAL_DELAY)
-    return max(2 * heartbeat_interval_ms(timeline), delay) + HEARTBEAT_MS
+    delay = timeouts.setting_ms(timeline, timeouts.INITIAL_DELAY)
+    return max(2 * timeouts.heartbeat_interval_ms(timeline), delay) + windows.HEARTBEAT_MS
 
 
 def barrier_end(rebalance: Rebalance) -> int:
@@ -779,33 +659,21 @@ def barrier_end(rebalance: Rebalance) -> int:
     return rebalance.stabilized_at or rebalance.ended_at()
 
 
-def _open_ms(rebalance: Rebalance) -> int | None:
-    # Clients before 2.6.1 log no end of the join phase, only the assignment.
-    end = rebalance.stabilized_at if rebalance.stabilized_at is not None else rebalance.completed_at
-    return end - rebalance.started_at if end is not None else None
-
-
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     # While the group's first processes start, each newcomer keeps the barrier open (GroupCoordinator's
     # InitialDelayedJoin).
-    near, at = DEFAULT_MS[INITIAL_DELAY] + 2 * ROUND_TRIP_MS - 1, rebalance.started_at
-    if rebalance.generation == 1 or timeline.cached(_starting).any_between(at - near, at + near):
-        return max(ONE_REBALANCE_MS + HEARTBEAT_MS, allowed_ms(timeline))
+    near, at = timeouts.DEFAULT_MS[timeouts.INITIAL_DELAY] + 2 * windows.ROUND_TRIP_MS - 1, rebalance.started_at
+    starting = timeline.cached_as(
+        "arrivals at startup", lambda: TimeIndex(chain.from_iterable(startup_arrivals(timeline)))
+    )
+    if rebalance.generation == 1 or starting.any_between(at - near, at + near):
+        return max(windows.ONE_REBALANCE_MS + windows.HEARTBEAT_MS, allowed_ms(timeline))
     return allowed_ms(timeline)
-
-
-def _starting(timeline: Timeline) -> TimeIndex[Arrival]:
-    return TimeIndex(chain.from_iterable(startup_arrivals(timeline)))
-
-
-def _removed(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    end = barrier_end(rebalance) + TICK_MS
-    return [d for d in timeline.departures.between(rebalance.started_at, end) if d.why == "rebalance-timeout"]
 
 
 def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """A leader that missed the rebalance timeout."""
-    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
+    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + windows.TICK_MS)
     found = [timeline.participants.of_member(e.member) for e in replaced]
     return [participant for participant in found if participant is not None]
 
@@ -813,14 +681,14 @@ def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Particip
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """The member whose JoinGroup ended the barrier, well after all others."""
     last, end, begin = last_to_rejoin(timeline, rebalance), barrier_end(rebalance), rebalance.started_at
-    if last is not None and last[1] - begin > HEARTBEAT_MS and end - last[1] < ROUND_TRIP_MS:
+    if last is not None and last[1] - begin > windows.HEARTBEAT_MS and end - last[1] < windows.ROUND_TRIP_MS:
         return [last[0]]
     return _without_a_log(timeline, rebalance)
 
 
 def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """The only member without a log, where every log shows an early join."""
-    reach = all_have_heard_ms(timeline) - 1
+    reach = timeouts.all_have_heard_ms(timeline) - 1
     near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
     newcomers = {a.participant for a in near if a.first}
     members = [
@@ -830,21 +698,12 @@ def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant
 
 
 def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
-    lines = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
-    near = timeline.of(JoinStarted, MemberFailed).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
+    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
+    begin, end = rebalance.started_at, barrier_end(rebalance) + windows.TICK_MS
+    near = timeline.of(JoinStarted, MemberFailed).between(begin, end)
     joins = [e for e in near if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:_MAX_JOINS]
-    waited = [] if lines or joins or removed else _joins_of_newcomers(timeline, rebalance)
-    return [*lines, *(e for d in removed for e in d.events), *joins, *waited] if lines or joins or waited else []
-
-
-def _joins_of_newcomers(timeline: Timeline, rebalance: Rebalance) -> list[Event]:
-    """A newcomer's lines from its JoinGroup to the answer, where no other member has a log."""
-    joins = timeline.of(JoinStarted, JoinSucceeded).between(rebalance.started_at, barrier_end(rebalance) + TICK_MS)
-    return [e for e in joins if e.speaker.role != "broker"][:_MAX_JOINS] if rebalance.joined_at else []
-
-
-def _triggers(timeline: Timeline, rebalance: Rebalance, open_ms: int) -> list[Fact]:
-    """The joins and requests that opened the barrier: its trigger, not a cause of its own."""
-    begin = rebalance.started_at
-    near: list[Fact] = [*timeline.arrivals.between(begin - ROUND_TRIP_MS, begin + open_ms)]
-    return near + timeline.requests.between(begin - ROUND_TRIP_MS + 1, begin + ROUND_TRIP_MS - 1)
+    if opened or joins:
+        return [*opened, *(e for d in removed for e in d.events), *joins]
+    # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
+    waited = timeline.of(JoinStarted, JoinSucceeded).between(begin, end) if rebalance.joined_at and not removed else ()
+    return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]

@@ -17,9 +17,8 @@ from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up,
 from rebalance_forensics.diagnosis.wording.participants import members
 from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.epochs import GroupConverted
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import TICK_MS
 
 WALKED = clue("restarted-one-after-another", STRONG, "one member after another left, until most had been restarted")
 ALL_BACK = clue("every-return-logged", STRONG, "each of them came back, or was replaced")
@@ -38,7 +37,24 @@ CUT = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Restarts that walk over at least two members and most of the group."""
-    yield from (about_walk(timeline, walk) for walk in restart_walks(timeline))
+    for walk in restart_walks(timeline):
+        new_names = " under new names" if walk.new_names else ""
+        everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
+        found = about_absences(
+            timeline,
+            [r.absence for r in walk.restarts],
+            because=walk.lines,
+            culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
+            severity="info",
+            implies=[a for r in walk.restarts for a in r.arrivals],
+            clues=shown_by(walk),
+            narrative=(
+                f"{len(walk.participants)} {who} were restarted one after another{new_names}"
+                f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
+            ),
+            advice=(static_membership(timeline, walk),),
+        )
+        yield replace(found, participants=walk.participants)
 
 
 CAUSE = Cause(
@@ -72,31 +88,14 @@ def shown_by(walk: RestartWalk) -> dict[Row, Answer]:
     went = Present(tuple(e for r in walk.restarts for e in r.absence.events[:1]))
     came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
     all_back = all(r.arrivals for r in walk.restarts)
-    shown = {WALKED: (went, True), ALL_BACK: (came, all_back), ONLY_LISTED: (went, walk.mostly_listed)}
-    shown |= {CUT: (came, walk.cut)}
-    in_turn: dict[Row, Answer] = {EXPIRED_IN_TURN: Present()} if walk.mostly_expired else {}
-    return {sign: answer for sign, (answer, is_so) in shown.items() if is_so} | in_turn
-
-
-def about_walk(timeline: Timeline, walk: RestartWalk) -> Hypothesis:
-    """Restarts walked over the members."""
-    new_names = " under new names" if walk.new_names else ""
-    everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
-    found = about_absences(
-        timeline,
-        [r.absence for r in walk.restarts],
-        because=walk.lines,
-        culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
-        severity="info",
-        implies=[a for r in walk.restarts for a in r.arrivals],
-        clues=shown_by(walk),
-        narrative=(
-            f"{len(walk.participants)} {who} were restarted one after another{new_names}"
-            f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
-        ),
-        advice=static_membership(timeline, walk),
+    shown = (
+        (WALKED, went, True),
+        (ALL_BACK, came, all_back),
+        (ONLY_LISTED, went, walk.mostly_listed),
+        (CUT, came, walk.cut),
+        (EXPIRED_IN_TURN, Present(), walk.mostly_expired),
     )
-    return replace(found, participants=walk.participants)
+    return {row: answer for row, answer, is_so in shown if is_so}
 
 
 def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
@@ -104,17 +103,17 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
     times = sorted(event.at for event in walk.lines if event.at is not None)
     if not times:
         return ""
-    ungrouped = timeline.of(GroupConverted).between(times[0] - TICK_MS, times[-1] + TICK_MS)
+    ungrouped = timeline.of(GroupConverted).between(times[0] - windows.TICK_MS, times[-1] + windows.TICK_MS)
     known = [e for e in ungrouped if e.before and e.after]
     return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
 
 
-def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ...]:
+def static_membership(timeline: Timeline, walk: RestartWalk) -> Advice:
     """Restarts one after another: a static member that is back in time costs no rebalance."""
-    session = session_in_words(timeline)
+    session, down = session_in_words(timeline), walk.longest_down_ms
     cost = f"A member that is really gone is noticed only after session.timeout.ms ({session})."
     if walk.new_names:
-        stable = Advice(
+        return Advice(
             action=(
                 "Let each new process take over the group.instance.id of an old one (a StatefulSet's pod name), "
                 "and start it only when the old one is gone."
@@ -122,22 +121,11 @@ def static_membership(timeline: Timeline, walk: RestartWalk) -> tuple[Advice, ..
             why=f"Under a new name every restart is a join and a leave: {len(walk.restarts)} of each here.",
             cost=cost,
         )
-        return (stable,)
-    why = _enough(timeline, walk.longest_down_ms)
-    return (Advice(action="Give each member a group.instance.id (static membership).", why=why, cost=cost),)
-
-
-def _enough(timeline: Timeline, down: int) -> str:
-    session = session_in_words(timeline)
+    why = f"static member that is back within session.timeout.ms ({session}) causes no rebalance"
     if timeline.measured(down) is None:
-        return f"A static member that is back within session.timeout.ms ({session}) causes no rebalance."
-    if down <= session_timeout_ms(timeline):
-        return (
-            f"The longest restart took {seconds(down)}; a static member that is back within session.timeout.ms "
-            f"({session}) "
-            "causes no rebalance."
-        )
-    return (
-        f"A static member that is back within session.timeout.ms ({session}) causes no rebalance; the longest "
-        f"restart took {seconds(down)}, so raise it to about {rounded_up(down)}."
-    )
+        why = f"A {why}."
+    elif down <= timeouts.session_timeout_ms(timeline):
+        why = f"The longest restart took {seconds(down)}; a {why}."
+    else:
+        why = f"A {why}; the longest restart took {seconds(down)}, so raise it to about {rounded_up(down)}."
+    return Advice(action="Give each member a group.instance.id (static membership).", why=why, cost=cost)

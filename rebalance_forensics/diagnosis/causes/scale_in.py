@@ -6,16 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
-    close_not_logged,
-    log_ends_without_shutdown,
-    losses,
-    removed_by_application,
-)
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_generations
@@ -30,8 +25,19 @@ from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
-    for group in (*removals(timeline), *([away] for away in unlogged_removals(timeline))):
-        yield about_removals(timeline, group)
+    for absences in (*removals(timeline), *([away] for away in unlogged_removals(timeline))):
+        silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
+        by_hand = [heartbeat_loss.removed_by_application(timeline, a) for a in absences]
+        threads = [e.thread or "" for lines in by_hand for e in lines]
+        in_words = removed_by_hand(threads) if all(by_hand) else removals_in_words(timeline, absences, silent=silent)
+        yield about_absences(
+            timeline,
+            absences,
+            because=list(chain.from_iterable(by_hand)),
+            circumstances=surrounding_generations(timeline, [a.at for a in absences]),
+            severity="info",
+            narrative=in_words,
+        )
 
 
 CAUSE = Cause(
@@ -67,21 +73,6 @@ CAUSE = Cause(
 )
 
 
-def about_removals(timeline: Timeline, absences: Sequence[Absence]) -> Hypothesis:
-    """Members, or stream threads, went for good while others stayed."""
-    silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
-    by_hand = [removed_by_application(timeline, a) for a in absences]
-    threads = [e.thread or "" for lines in by_hand for e in lines]
-    return about_absences(
-        timeline,
-        absences,
-        because=list(chain.from_iterable(by_hand)),
-        circumstances=surrounding_generations(timeline, [a.at for a in absences]),
-        severity="info",
-        narrative=(removed_by_hand(threads) if all(by_hand) else removals_in_words(timeline, absences, silent=silent)),
-    )
-
-
 def removed_by_hand(threads: Sequence[str]) -> str:
     """Stream threads that the application took away, while others of the same instance stayed."""
     were = "was" if len(threads) == 1 else "were"
@@ -92,55 +83,48 @@ def removed_by_hand(threads: Sequence[str]) -> str:
 def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
     removed = {a.participant for a in absences}
-    number = len(removed)
-    who = f"{number} of {timeline.cached(_everybody)}"
+    number, everybody = len(removed), timeline.membership.members
+    who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, removed, single="1 ")  # how many members the picked lines leave out is unknown
-    if silent and not any(participant.kind == "instance" for participant in removed):
-        return (
-            f"{who} may have been shut down: a consumer before 2.1 logs nothing when it closes, and Log4j 2 may stop "
-            "first, so the log ends as if the process had died."
-        )
     if silent:
-        return (
-            f"{who} may have been shut down: a Streams instance sends no LeaveGroup on close, so its members are "
-            "evicted as if it had died."
+        why = (
+            "a Streams instance sends no LeaveGroup on close, so its members are evicted as if it had died"
+            if any(participant.kind == "instance" for participant in removed)
+            else "a consumer before 2.1 logs nothing when it closes, and Log4j 2 may stop first, so the log ends as if "
+            "the process had died"
         )
-    closed, it, its = (
-        ("its consumer", "was", "its own log") if number == 1 else ("their consumers", "were", "their own logs")
-    )
+        return f"{who} may have been shut down: {why}."
+    was, its = ("was", "its own log") if number == 1 else ("were", "their own logs")
     if left_without_client_log(timeline, absences):
         reasons = {d.why for a in absences for d in a.departures}
-        how = f"closed {closed}" if reasons == {"closed"} else "left the group"
-        return f"{who} {how} and {it} not back when the logs end; only {its} would show why."
-    return f"{who} shut down cleanly and {it} not back when the logs end."
+        closed = "closed its consumer" if number == 1 else "closed their consumers"
+        how = closed if reasons == {"closed"} else "left the group"
+        return f"{who} {how} and {was} not back when the logs end; only {its} would show why."
+    return f"{who} shut down cleanly and {was} not back when the logs end."
 
 
-def _everybody(timeline: Timeline) -> str:
-    """`5 members`."""
-    everybody = timeline.membership.members
-    return f"{len(everybody)} {members(timeline, everybody)}"
+def _last_to_leave(timeline: Timeline) -> set[str]:
+    return {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
 
 
 def removals(timeline: Timeline) -> list[list[Absence]]:
     """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
     # Members whose places newcomers took are steps of their own: they may have been restarted under another name.
-    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    replaced = {id(r.absence) for r in restarts(timeline)}
+    last, replaced = _last_to_leave(timeline), {id(r.absence) for r in restarts(timeline)}
     left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
     left = [a for a in left if not exception_before(timeline, a)]
     steps = ((a for a in left if (id(a) in replaced) is taken) for taken in (False, True))
     return [run for kind in steps for run in runs(kind, lambda a: a.at, ONE_SCALING_MS)]
 
 
-def unlogged_removals(timeline: Timeline) -> list[Absence]:
+def unlogged_removals(timeline: Timeline) -> Iterator[Absence]:
     """Members that may have closed without a line: Streams instances without a log, consumers before 2.1."""
-    last = {d.id for group in shutdowns(timeline) for a in group for d in a.departures}
-    unlogged = (
-        a
-        for a in losses(timeline)
-        if closes_without_leave_group(timeline, a.participant)
-        or close_not_logged(timeline, a)
-        or log_ends_without_shutdown(timeline, a)
-    )
-    return [a for a in unlogged if a.back_at is None and a.start is None and a.departures[0].id not in last]
+    last = _last_to_leave(timeline)
+    for away in heartbeat_loss.losses(timeline):
+        gone = away.back_at is None and away.start is None and away.departures[0].id not in last
+        quiet = closes_without_leave_group(timeline, away.participant) or heartbeat_loss.close_not_logged(
+            timeline, away
+        )
+        if gone and (quiet or heartbeat_loss.log_ends_without_shutdown(timeline, away)):
+            yield away

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-
-from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
@@ -16,7 +14,6 @@ from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.participants import member
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,
@@ -26,19 +23,12 @@ from rebalance_forensics.events.rebalances import (
     JoinReported,
     JoinRequested,
 )
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival, Rebalance
+from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.table import Count
-from rebalance_forensics.timeline.timeouts import patience_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_SCALING_MS,
-    PROCESS_START_MS,
-    ROUND_TRIP_MS,
-)
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
 PICKED = clue("new-in-an-excerpt", 0, "the picked lines do not show whether they were members before")
@@ -65,8 +55,12 @@ ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members never seen before that came while others were in, or that only the coordinator's counts tell of."""
-    yield from (about_additions(timeline, arrivals) for arrivals in additions(timeline))
-    yield from (about_growth(timeline, growth) for growth in counted_growths(timeline))
+    initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
+    new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
+    yield from (about_additions(timeline, step) for step in runs(new, lambda a: a.at, windows.ONE_SCALING_MS))
+    # Growth that only the coordinator counts, in excerpts: a whole log names each member that joins.
+    if timeline.coverage.is_excerpt:
+        yield from (about_growth(timeline, steps) for steps in counted_growths(timeline))
 
 
 CAUSE = Cause(
@@ -107,16 +101,24 @@ def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothes
     )
 
 
-def about_growth(timeline: Timeline, growth: CountedGrowth) -> Hypothesis:
+def about_growth(timeline: Timeline, steps: Sequence[tuple[Count, Count]]) -> Hypothesis:
     """Growth of a group whose new members no line names."""
-    shown = COUNTED if growth.since_the_first else PICKED_COUNTS
+    (before, _), (_, after) = steps[0], steps[-1]
+    first = next(count for count in timeline.membership.counts if count.members)
+    # Counted from generation 1 on, no former member can have come back.
+    shown = COUNTED if first.line.generation == 1 else PICKED_COUNTS
+    lines = (
+        *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
+        *timeline.of(SettingsReported).between(before.at, after.at),
+    )
+    reached = {grown.line.generation: grown.at for _, grown in steps}
     return Hypothesis(
-        because=growth.lines,
+        because=lines,
         culprits=(the_group(timeline),),
-        clues={shown: Present(growth.lines[:2])},
+        clues={shown: Present(lines[:2])},
         severity="info",
-        explains=growth.rebalances,
-        narrative=f"The group grew from {growth.before} to {growth.after} members; no line names who joined.",
+        explains=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
+        narrative=f"The group grew from {before.members} to {after.members} members; no line names who joined.",
     )
 
 
@@ -131,14 +133,24 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
         return PICKED_AND_COUNTED
-    if _began_just_before(timeline, arrivals[0].at):
+    first = next((r for r in timeline.rebalances if r.generation is not None), None)
+    from_the_start = first is not None and first.generation == 1
+    # The group's first generation may be so recent that its start is not over.
+    created = first.stabilized_at or first.completed_at if first is not None and from_the_start else None
+    if created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS:
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
         started = any(a.start and not _spoke_before(timeline, a.participant, a.start.at) for a in arrivals)
         return NEWCOMERS if started and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
-    return JUST_BEGUN if _logs_just_began(timeline, arrivals[0].at) else NEWCOMERS
+    # Whoever is restarted starts a process as well, so a start shows no more than a return does. Logs that have the
+    # group's first generation have all of its members.
+    begin, at = timeline.coverage.begin, arrivals[0].at
+    has_all = first is not None and from_the_start and first.started_at < at
+    return (
+        JUST_BEGUN if begin is not None and not has_all and begin > at - timeouts.patience_ms(timeline) else NEWCOMERS
+    )
 
 
 def _spoke_before(timeline: Timeline, participant: Participant, at: int) -> bool:
@@ -162,23 +174,6 @@ def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
     return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
-def _began_just_before(timeline: Timeline, at: int) -> bool:
-    """The group's first generation is so recent that its start may not be over."""
-    first = next((r for r in timeline.rebalances if r.generation is not None), None)
-    created = first.stabilized_at or first.completed_at if first is not None and first.generation == 1 else None
-    return created is not None and created <= at <= created + PROCESS_START_MS
-
-
-def _logs_just_began(timeline: Timeline, at: int) -> bool:
-    """No log reaches back as far as a restarted or expired member may have been away."""
-    # A process start shows no more than its return does: whoever is restarted starts as well. Logs that have the
-    # group's first generation have all of its members.
-    begin = timeline.coverage.begin
-    first = next((r for r in timeline.rebalances if r.generation is not None), None)
-    from_the_start = first is not None and first.generation == 1 and first.started_at < at
-    return begin is not None and not from_the_start and begin > at - patience_ms(timeline)
-
-
 def _logs_just_end(timeline: Timeline, at: int) -> bool:
     """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
     # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
@@ -186,94 +181,49 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     formed = timeline.is_classic and any(
         r.ended_at() >= at for r in timeline.rebalances if r.stabilized_at or r.completed_at
     )
-    return not formed and timeline.coverage.end < at + patience_ms(timeline)
+    return not formed and timeline.coverage.end < at + timeouts.patience_ms(timeline)
 
 
 def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     came = {a.participant for a in arrivals}
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
-    return _leads_at_once(timeline, arrivals, came) or _joined_without_more(timeline, arrivals)
-
-
-def _joined_without_more(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
+    led = timeline.of(AssignmentComputed).first(arrivals[0].at)
+    at_once = led is not None and time_of(led) - arrivals[0].at <= windows.NEXT_HEARTBEAT_MS
+    if led is not None and at_once and timeline.participants.of_speaker(led) in came:
+        return True
     # Sarama logs neither the leader nor the generation of a join.
-    joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS)
+    joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + windows.NEXT_HEARTBEAT_MS)
     return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
 
 
-def _leads_at_once(timeline: Timeline, arrivals: Sequence[Arrival], came: Collection[Participant]) -> bool:
-    # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
-    led = timeline.of(AssignmentComputed).first(arrivals[0].at)
-    if led is None or time_of(led) - arrivals[0].at > NEXT_HEARTBEAT_MS:
-        return False
-    return timeline.participants.of_speaker(led) in came
-
-
-class CountedGrowth(Struct, frozen=True, kw_only=True):
-    """A group that grew from `before` to `after` members, and the rebalances of the growth."""
-
-    before: int
-    after: int
-    since_the_first: bool
-    """Counted from generation 1 on: no former member can have come back."""
-    lines: tuple[Event, ...]
-    rebalances: tuple[Rebalance, ...]
-
-
-def counted_growths(timeline: Timeline) -> list[CountedGrowth]:
-    """Growth by steps of a scaling, in excerpts only: a whole log names each member that joins."""
-    return timeline.cached(_counted_growths) if timeline.coverage.is_excerpt else []
-
-
-def _counted_growths(timeline: Timeline) -> list[CountedGrowth]:
+def counted_growths(timeline: Timeline) -> list[list[tuple[Count, Count]]]:
+    """Pairs of counts between which the group grew beyond all before, by steps of the scaling."""
     counts = [count for count in timeline.membership.counts if count.members]
-    steps: list[tuple[Count, Count]] = []
+    grown: list[tuple[Count, Count]] = []
     most = 0
     for before, after in pairwise(counts):
         most = max(most, before.members)
         if after.members > most and _is_unnamed(timeline, before, after):
-            steps.append((before, after))
-    since = counts[0].line.generation if counts else None
-    return [_growth(timeline, run, since) for run in runs(steps, lambda s: s[1].at, ONE_SCALING_MS)]
+            grown.append((before, after))
+    return runs(grown, lambda step: step[1].at, windows.ONE_SCALING_MS)
 
 
 def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
     """True if no member is known to have joined or left, and the group was not just forming."""
     begin, end = before.at, after.at
-    still_forms = before.line.generation == 1 and end - begin <= PROCESS_START_MS
+    still_forms = before.line.generation == 1 and end - begin <= windows.PROCESS_START_MS
     if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
         return False
     moves = timeline.arrivals, timeline.departures
-    return not any(facts.any_between(begin + 1, end + ROUND_TRIP_MS) for facts in moves)
-
-
-def _growth(timeline: Timeline, steps: list[tuple[Count, Count]], since: int | None) -> CountedGrowth:
-    reached = {after.line.generation: after.at for _, after in steps}
-    (before, _), (_, after) = steps[0], steps[-1]
-    return CountedGrowth(
-        before=before.members,
-        after=after.members,
-        since_the_first=since == 1,
-        lines=(
-            *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
-            *timeline.of(SettingsReported).between(before.at, after.at),
-        ),
-        rebalances=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
-    )
-
-
-def additions(timeline: Timeline) -> list[list[Arrival]]:
-    """New members that joined while others were in the group, by steps of the scaling."""
-    initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
-    new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
-    return runs(new, lambda a: a.at, ONE_SCALING_MS)
+    return not any(facts.any_between(begin + 1, end + windows.ROUND_TRIP_MS) for facts in moves)
 
 
 def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
     # A thread added to a running instance (KIP-663): one more member of an instance that never lost any.
     if arrival.participant.kind != "instance" or arrival.ends is not None:
         return False
-    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - AT_ONCE_MS):
+    if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - windows.AT_ONCE_MS):
         return False
-    return timeline.departures.of(arrival.participant).last(arrival.at + PROCESS_START_MS) is None
+    return timeline.departures.of(arrival.participant).last(arrival.at + windows.PROCESS_START_MS) is None

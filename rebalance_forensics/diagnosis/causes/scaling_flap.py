@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
@@ -26,7 +25,6 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, spea
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
@@ -40,7 +38,25 @@ _CYCLES = 2
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
-    yield from (about_flapping(timeline, flapping) for flapping in flapping_members(timeline))
+    if not timeline.departures:
+        return
+    cycles: dict[Participant, list[Absence]] = defaultdict(list)
+    # A deployment restarts all members: its restarts are no sign of an autoscaler.
+    deployed = {r.absence for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
+    for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
+        # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
+        if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
+            cycles[absence.participant].append(absence)
+    initial = initial_arrivals(timeline)
+    added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)
+    flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}
+    if not flapping:
+        yield from _nameless(timeline)
+    elif len(flapping) < len(timeline.membership.members):
+        absences = sorted((w for a in flapping for w in cycles[a]), key=lambda w: w.at)
+        since = timeline.arrivals.since(_joined_before(timeline, absences))
+        came = [a for a in since if a.participant in flapping and not a.while_empty]
+        yield about_flapping(timeline, tuple(flapping), absences, came, nameless=False)
 
 
 CAUSE = Cause(
@@ -63,77 +79,36 @@ CAUSE = Cause(
 )
 
 
-def about_flapping(timeline: Timeline, flapping: Flapping) -> Hypothesis:
-    """Members left and came back while the others stayed."""
-    found = about_absences(
-        timeline,
-        flapping.absences,
-        culprits=culprits_of(timeline, flapping.participants),
-        clues={TAKEN_OVER if flapping.nameless else CYCLED: Present(flapping.lines)},
-        severity="warning",
-        implies=flapping.arrivals,
-        narrative=_flap_in_words(flapping),
-        advice=calm_the_autoscaler(flapping),
-    )
-    return replace(found, participants=flapping.participants)
-
-
-def _flap_in_words(flapping: Flapping) -> str:
-    number = len(flapping.absences)
-    how = "the other members stayed: the autoscaler seems to be flapping."
-    if flapping.nameless:
-        return f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
-    in_all = " in all" if len(flapping.participants) > 1 else ""
-    return f"{{who}} left and came back {number} times{in_all} while {how}"
-
-
-def calm_the_autoscaler(flapping: Flapping) -> tuple[Advice, ...]:
-    """Members that are added and removed again and again."""
-    lines = (e for away in flapping.absences for e in away.events)
+def about_flapping(
+    timeline: Timeline,
+    participants: tuple[Participant, ...],
+    absences: Sequence[Absence],
+    came: Sequence[Arrival],
+    *,
+    nameless: bool,
+) -> Hypothesis:
+    """Members left and came back while the others stayed, or, `nameless`, took each other's places."""
+    number, how = len(absences), "the other members stayed: the autoscaler seems to be flapping."
+    in_all = " in all" if len(participants) > 1 else ""
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
-        why=f"{counted(len(flapping.absences), 'removal')}{span(lines)}: each leave and each return is a rebalance.",
+        why=f"{counted(number, 'removal')}{span(e for away in absences for e in away.events)}: each leave and each "
+        "return is a rebalance.",
         cost="Scaling then reacts more slowly.",
     )
-    return (calm,)
-
-
-class Flapping(Struct, frozen=True):
-    """Members that left and came back repeatedly, or, `nameless`, took each other's places under generated ids."""
-
-    participants: tuple[Participant, ...]
-    absences: tuple[Absence, ...]
-    arrivals: tuple[Arrival, ...]
-    nameless: bool
-
-    @property
-    def lines(self) -> tuple[Event, ...]:
-        """One line of each absence."""
-        return distinct_events(e for absence in self.absences for e in absence.events[:1])
-
-
-def flapping_members(timeline: Timeline) -> Iterator[Flapping]:
-    """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
-    if not timeline.departures:
-        return
-    cycles: dict[Participant, list[Absence]] = defaultdict(list)
-    # A deployment restarts all members: its restarts are no sign of an autoscaler.
-    deployed = {r.absence for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
-    for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
-        # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
-        if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
-            cycles[absence.participant].append(absence)
-    initial = initial_arrivals(timeline)
-    added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)
-    flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}
-    if not flapping:
-        yield from _nameless(timeline)
-    if not flapping or len(flapping) >= len(timeline.membership.members):
-        return
-    absences = [w for a in flapping for w in cycles[a]]
-    since = timeline.arrivals.since(_joined_before(timeline, absences))
-    came = tuple(a for a in since if a.participant in flapping and not a.while_empty)
-    yield Flapping(tuple(flapping), tuple(sorted(absences, key=lambda w: w.at)), came, nameless=False)
+    found = about_absences(
+        timeline,
+        absences,
+        culprits=culprits_of(timeline, participants),
+        clues={TAKEN_OVER if nameless else CYCLED: Present(distinct_events(e for a in absences for e in a.events[:1]))},
+        severity="warning",
+        implies=came,
+        narrative=f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
+        if nameless
+        else f"{{who}} left and came back {number} times{in_all} while {how}",
+        advice=(calm,),
+    )
+    return replace(found, participants=participants)
 
 
 def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
@@ -144,7 +119,7 @@ def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
     return walk.everyone and counted
 
 
-def _nameless(timeline: Timeline) -> Iterator[Flapping]:
+def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
     for restart in restarts(timeline):
@@ -159,11 +134,11 @@ def _nameless(timeline: Timeline) -> Iterator[Flapping]:
         return
     links = sorted((r for c in chains for r in c), key=lambda r: r.absence.at)
     participants = dict.fromkeys(x for r in links for x in (r.by, *(a.participant for a in r.arrivals)))
-    absences, came = tuple(r.absence for r in links), tuple(a for r in links for a in r.arrivals)
-    yield Flapping(tuple(participants), absences, came, nameless=True)
+    came = [a for r in links for a in r.arrivals]
+    yield about_flapping(timeline, tuple(participants), [r.absence for r in links], came, nameless=True)
 
 
-def _waves(timeline: Timeline) -> Iterator[Flapping]:
+def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members with generated ids that join and leave together, the same number each time, while others stay."""
     # A process that makes a consumer for each job or request also names each of them anew.
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
@@ -179,7 +154,7 @@ def _waves(timeline: Timeline) -> Iterator[Flapping]:
     alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
     if alike and _others_stayed(timeline, came[0].at):
         participants = tuple(dict.fromkeys(a.participant for a in came))
-        yield Flapping(participants, tuple(left[a] for a in participants), tuple(came), nameless=True)
+        yield about_flapping(timeline, participants, [left[a] for a in participants], came, nameless=True)
 
 
 def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
@@ -195,7 +170,7 @@ def _others_stayed(timeline: Timeline, since: int) -> bool:
     return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
-def _joined_before(timeline: Timeline, absences: list[Absence]) -> int:
+def _joined_before(timeline: Timeline, absences: Sequence[Absence]) -> int:
     """The arrival before the first departure, unless it belongs to the group's own start."""
     first = min(w.at for w in absences)
     start = timeline.arrivals[0].at if timeline.arrivals else 0

@@ -12,8 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from msgspec import Struct
-
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import AssignedTopics, assigned_topics
@@ -25,7 +23,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
@@ -37,20 +34,35 @@ UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At most one hypothesis: the later or smaller family of subscriptions does not belong into this group."""
-    found = intruders(timeline)
+    found = intruders(timeline) if timeline.kind == "consumer" else None
+    by_names_alone = False
+    if found is None and timeline.kind == "consumer":
+        found, by_names_alone = _by_names(timeline), True
     if found is None:
         return
-    moves = found.moves(timeline)
+    members, lines = found
+    foreign = set(members)
+    # Each arrival or rejoin of theirs rebalanced the other application.
+    moves = [fact for facts in (timeline.arrivals, timeline.requests) for fact in facts if fact.participant in foreign]
+    count = f" Here {counted(len(members), 'member')} of one of them joined or rejoined {times(len(moves))}."
     yield Hypothesis(
-        because=found.lines,
-        culprits=culprits_of(timeline, found.members),
-        clues={UNLIKE_NAMES if found.by_names_alone else NO_TOPIC_IN_COMMON: Present(distinct_events(found.lines))},
-        participants=found.members,
-        severity="info" if found.by_names_alone else "warning",
+        because=lines,
+        culprits=culprits_of(timeline, members),
+        clues={UNLIKE_NAMES if by_names_alone else NO_TOPIC_IN_COMMON: Present(distinct_events(lines))},
+        participants=members,
+        severity="info" if by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
         implies=with_rebalances(timeline, moves),
-        narrative=share_a_group_id([a.name for a in found.members], by_names_alone=found.by_names_alone),
-        advice=separate_group_ids(len(found.members), len(moves)),
+        narrative=share_a_group_id([a.name for a in members], by_names_alone=by_names_alone),
+        advice=(
+            Advice(
+                action="Give each application its own group.id.",
+                why="Every start, stop or slow poll loop of one application rebalances the other as well."
+                f"{count if moves else ''}",
+                cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are "
+                "copied.",
+            ),
+        ),
     )
 
 
@@ -70,36 +82,19 @@ CAUSE = Cause(
 )
 
 
-def intruders(timeline: Timeline) -> Intruders | None:
-    """Members whose subscriptions have no topic in common with those that came first or are more."""
-    if timeline.kind != "consumer":
-        return None
+def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
+    """Members whose subscriptions have no topic in common with those that came first or are more; and their lines."""
     asked, lines = _subscriptions(timeline)
     given = assigned_topics(timeline)
     families = _families({**given.topics, **asked})
     if len(families) < 2 or not (
         all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
     ):
-        return _by_names(timeline)
+        return None
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f)))
     foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
     shown = [e for a in foreign for e in (lines[a] or given.lines[a])[:2]]
-    shown += [e for a in home for e in (lines[a] or given.lines[a])[:1]]
-    return Intruders(tuple(foreign), tuple(shown), by_names_alone=False)
-
-
-class Intruders(Struct, frozen=True):
-    """Members that belong to another application than the first ones, and the lines that show it."""
-
-    members: tuple[Participant, ...]
-    lines: tuple[Event, ...]
-    by_names_alone: bool
-
-    def moves(self, timeline: Timeline) -> tuple[Arrival | Request, ...]:
-        """Their arrivals and rejoins, each of which rebalanced the other application."""
-        foreign = set(self.members)
-        came = (a for a in timeline.arrivals if a.participant in foreign)
-        return (*came, *(r for r in timeline.requests if r.participant in foreign))
+    return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or given.lines[a])[:1])]
 
 
 def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
@@ -143,31 +138,23 @@ def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given
     assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
     if timeline.mode != "eager" or "sticky" in assignor.lower():
         return False
-    by_family = [[e for a in family for e in given.lines.get(a, ())] for family in families]
+    by_family = [sorted((e for a in family for e in given.lines.get(a, ())), key=time_of) for family in families]
     if not all(by_family):
         return False
-    since = max(_rebalance_start(timeline, lines[0]) for lines in (sorted(t, key=time_of) for t in by_family))
+    first = [time_of(lines[0]) for lines in by_family]
+    started = (timeline.rebalances.last(at) for at in first)
+    since = max(at if r is None else r.started_at for r, at in zip(started, first, strict=True))
     departure = timeline.departures.first(since)
     until = departure.at if departure is not None else timeline.last + 1
-    return all(
-        any(since <= time_of(e) < until and _has_two_partitions_of_a_topic(e) for e in lines) for lines in by_family
-    )
+    return all(any(since <= time_of(e) < until and _has_two_of_a_topic(e) for e in lines) for lines in by_family)
 
 
-def _rebalance_start(timeline: Timeline, event: Event) -> int:
-    """Start of the rebalance that ended with this assignment."""
-    rebalance = timeline.rebalances.last(time_of(event))
-    return rebalance.started_at if rebalance is not None else time_of(event)
-
-
-def _has_two_partitions_of_a_topic(event: Event) -> bool:
-    if not isinstance(event, PartitionsAssigned):
-        return False
-    topics = [p.rpartition("-")[0] for p in event.partitions]
+def _has_two_of_a_topic(event: Event) -> bool:
+    topics = [p.rpartition("-")[0] for p in event.partitions] if isinstance(event, PartitionsAssigned) else []
     return len(topics) > len(set(topics))
 
 
-def _by_names(timeline: Timeline) -> Intruders | None:
+def _by_names(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
     """Newcomers, in brokers' logs alone, whose client ids have another form than those of all other members."""
     # Names are a hint only: one application may be written in two languages. Default client ids (`consumer-group-1`)
     # distinguish nothing, and newcomers that replace all other members are the next release of the same application.
@@ -186,10 +173,9 @@ def _by_names(timeline: Timeline) -> Intruders | None:
         return None
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))
     foreign = tuple(a for stem, participants in stems.items() if stem != home for a in participants)
-    came = [a for a in first if a.participant in foreign and not a.while_empty]
-    if all(timeline.membership.final_departure(a) for a in stems[home]):
-        return None
-    return Intruders(foreign, tuple(e for a in came for e in a.events[:2]), by_names_alone=True) if came else None
+    came = [e for a in first if a.participant in foreign and not a.while_empty for e in a.events[:2]]
+    replaced = all(timeline.membership.final_departure(a) for a in stems[home])
+    return (foreign, came) if came and not replaced else None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -210,23 +196,7 @@ def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
 
 def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
     """Members of another application, by their topics or only by the form of their client ids."""
-    if len(names) == 1:
-        use, why = "uses", "its client id differs in form from" if by_names_alone else "it has no topic in common with"
-    else:
-        use, why = (
-            "use",
-            "their client ids differ in form from" if by_names_alone else "they have no topic in common with",
-        )
-    others = "all others" if by_names_alone else "the other members"
-    return f"{', '.join(names)} {use} the group.id of another application: {why} {others}."
-
-
-def separate_group_ids(intruders: int, moves: int) -> tuple[Advice, ...]:
-    """Two applications in one group."""
-    count = f" Here {counted(intruders, 'member')} of one of them joined or rejoined {times(moves)}." if moves else ""
-    separate = Advice(
-        action="Give each application its own group.id.",
-        why=(f"Every start, stop or slow poll loop of one application rebalances the other as well.{count}"),
-        cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are copied.",
-    )
-    return (separate,)
+    use, its, it_has = ("uses", "its", "it has") if len(names) == 1 else ("use", "their", "they have")
+    differs = f"{its} client id differs in form" if len(names) == 1 else f"{its} client ids differ in form"
+    why = f"{differs} from all others" if by_names_alone else f"{it_has} no topic in common with the other members"
+    return f"{', '.join(names)} {use} the group.id of another application: {why}."

@@ -60,7 +60,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     last = max(f.at for f in facts)
     emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
     empty = "; the group is empty" if emptied is not None else ""
-    lines = tuple(e for a in group for e in a.events[:1])
+    lines = Present(tuple(e for a in group for e in a.events[:1]))
     uncounted = _may_have_others(timeline, participants)
     return Hypothesis(
         because=tuple(e for a in group for e in a.events),
@@ -71,7 +71,7 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
         explains=facts,
         participants=participants,
         absences=tuple(group),
-        clues={ALL_WENT: Present(lines)} | ({NOT_COUNTED: Present(lines)} if uncounted else {}),
+        clues={ALL_WENT: lines, NOT_COUNTED: lines} if uncounted else {ALL_WENT: lines},
         narrative=_narrative(timeline, participants, group, empty, uncounted=uncounted),
     )
 
@@ -87,17 +87,15 @@ def _may_have_others(timeline: Timeline, participants: Sequence[Participant]) ->
 def _narrative(
     timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, uncounted: bool
 ) -> str:
-    went = counted_members(timeline, participants, single="One " if uncounted else "")
-    clean = "shut down cleanly"
+    went, single = counted_members(timeline, participants, single="One " if uncounted else ""), len(participants) == 1
+    unheard = left_without_client_log(timeline, group)
+    left = "closed and left" if unheard else "shut down cleanly"
     if uncounted:
-        left = "closed and left" if left_without_client_log(timeline, group) else clean
-        them = "it was" if len(participants) == 1 else "they were"
-        return f"{went} {left}; the logs do not show whether {them} the last."
-    silent = all(_gave_no_reason(a) or _gave_another_reason(a) for a in group)
-    if left_without_client_log(timeline, group):
-        logs = "its own log" if len(participants) == 1 else "their own logs"
-        return f"The last {went} {'left' if silent else 'closed and left'}{empty}; only {logs} would show why."
-    return f"The last {went} {'left' if silent else clean}{empty}."
+        return f"{went} {left}; the logs do not show whether {'it was' if single else 'they were'} the last."
+    if all(_gave_no_reason(a) or _gave_another_reason(a) for a in group):
+        left = "left"
+    why = f"; only {'its own log' if single else 'their own logs'} would show why" if unheard else ""
+    return f"The last {went} {left}{empty}{why}."
 
 
 def _gave_no_reason(absence: Absence) -> bool:

@@ -9,8 +9,8 @@ consumer of the same process may be why the first was never polled again: these 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
@@ -44,29 +44,16 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_for,
 )
 from rebalance_forensics.diagnosis.signs import departures, heartbeats
-from rebalance_forensics.diagnosis.signs.heartbeats import (
-    heartbeats_between_records,
-    heartbeats_in_the_loop,
-    other_threads_stayed,
-)
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
-from rebalance_forensics.timeline.clients import (
-    expires_unlogged,
-    heartbeats_from_poll,
-    lacks_poll_timer,
-    library_of,
-    shared_loop_lines,
-)
+from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.facts import Arrival, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import POLL, is_implausible, number_of, shown_poll_ms
-from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ONE_SCALING_MS, ROUND_TRIP_MS
 
 # Poll timeouts soon after one another beyond which a group does little else.
 MANY = 3
@@ -85,7 +72,6 @@ IMPLAUSIBLE = clue(
     "its poll timeout expired, and by more than any poll loop takes: a stalled loop, a suspended host or a bug "
     "of the client's timer",
 )
-HOW: Mapping[str, Row] = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}
 _LET_HEARTBEATS_THROUGH = (
     Advice(
         action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS) or "
@@ -152,9 +138,9 @@ CAUSE = Cause(
     prior=-WEAK,
     signs=(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
-        speaks_for(heartbeats_in_the_loop, STRONG + WEAK),
-        speaks_for(heartbeats_between_records, WEAK),
-        speaks_for(other_threads_stayed, DECISIVE),
+        speaks_for(heartbeats.heartbeats_in_the_loop, STRONG + WEAK),
+        speaks_for(heartbeats.heartbeats_between_records, WEAK),
+        speaks_for(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.expiry_logged, DECISIVE - STRONG),
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
@@ -185,19 +171,24 @@ def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
     losses = [d for a in slow.absences for d in a.departures]
     waited = waited_for(timeline, losses)
     missing = is_missing(timeline, slow.absences) and not unclosed
+    # How they came back; where a line names the poll timeout, or nothing shows it, other signs answer.
+    shown = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}.get(slow.shown)
+    shown = IMPLAUSIBLE if slow.implausible_ms is not None else shown
+    clues: dict[Row, Answer] = {} if shown is None else {shown: Present(slow.lines)}
+    if waited is not None and len(losses) == 1:  # several at once were not slow by chance
+        clues[OUT_OF_REACH] = Present(waited.lines)
+    who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
     return about_absences(
         timeline,
         slow.absences,
         because=slow.lines,
         circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
         implies=[*missed_between(timeline, slow.absences), *duplicates],
-        clues=shown_by(slow) | _broker_away(waited, len(losses)),
+        clues=clues,
         severity="critical" if missing or len(slow.absences) > MANY else "warning",
         culprits=(broker(waited.broker),) if waited is not None else (),
-        narrative=(left_unclosed(slow) if unclosed else did_not_poll(timeline, slow, waited)).replace(
-            "{who}", names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
-        ),
-        advice=close_the_old() if unclosed else _bring_back(waited) + shorten_loops(timeline, slow),
+        narrative=did_not_poll(timeline, slow, waited, unclosed=unclosed).replace("{who}", who),
+        advice=(_CLOSE_THE_OLD,) if unclosed else shorten_loops(timeline, slow, waited),
         onset=min(a.at for a in duplicates) if unclosed else None,
     )
 
@@ -213,7 +204,9 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     arrivals, first = timeline.arrivals.of(participant), timeline.cached(_first_arrivals)
     joins = (first.get((participant, member)) for member in former_ids)
     joined = min((at for at in joins if at is not None), default=timeline.first)
-    since = max(settled_after(timeline, joined + 1), absence.at - limit_ms - ROUND_TRIP_MS if limit_ms else joined + 1)
+    since = max(
+        settled_after(timeline, joined + 1), absence.at - limit_ms - windows.ROUND_TRIP_MS if limit_ms else joined + 1
+    )
     newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
     return next(newcomers, None)
 
@@ -224,29 +217,18 @@ def _first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], 
     return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
-def _broker_away(waited: UnreachableBroker | None, members: int) -> dict[Row, Answer]:
-    """OUT_OF_REACH for a single member: it may have been slow just then; several at once were not slow by chance."""
-    return {OUT_OF_REACH: Present(waited.lines)} if waited is not None and members == 1 else {}
-
-
-def _bring_back(waited: UnreachableBroker | None) -> tuple[Advice, ...]:
-    return () if waited is None else bring_broker_back(waited.broker)
-
-
-def shown_by(slow: PollTimeouts) -> dict[Row, Answer]:
-    """How they came back; where a line names the poll timeout, or nothing shows it, other signs answer."""
-    if slow.implausible_ms is not None:
-        return {IMPLAUSIBLE: Present(slow.lines)}
-    return {HOW[slow.shown]: Present(slow.lines)} if slow.shown in HOW else {}
-
-
-def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None = None) -> str:
+def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None, *, unclosed: bool) -> str:
     """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
     limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
     absent = "; it was out of the group for {}" if len(slow.absences) == 1 else "; out of the group for up to {}"
     away = lasting(timeline.measured(slow.away_ms) or None, absent)
+    if unclosed:
+        return (
+            "{who} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
+            f"more, until {limit} had passed."
+        )
     match slow.shown:
         case "poll-timeout" if slow.implausible_ms is not None:
             return (
@@ -267,105 +249,66 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 
-def left_unclosed(slow: PollTimeouts) -> str:
-    """A process created a second consumer, and the first stayed a member without being polled."""
-    until = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
-    return (
-        f"{{who}} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
-        f"more, until {until} had passed."
-    )
-
-
-def bring_broker_back(number: int) -> tuple[Advice, ...]:
-    """Members whose processes could not reach a broker when they stopped polling."""
-    back = Advice(
-        action=f"Find out why broker-{number} could not be reached, and give what it leads a second replica.",
-        why="A loop that writes to a partition without a leader, or commits there, waits for it and does not poll.",
-        cost="Replicas take disk and network; a write with acks=all waits for them.",
-    )
-    return (back,)
-
-
-def shorten_loops(timeline: Timeline, slow: PollTimeouts) -> tuple[Advice, ...]:
-    """Do less between two calls of poll(), or allow it more time."""
-    if all(heartbeats_from_poll(timeline, away.participant) for away in slow.absences):
-        return _POLL_MORE_OFTEN
+def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None) -> tuple[Advice, ...]:
+    """Bring the broker back for which it waited; do less between two calls of poll(), or allow it more time."""
+    advice: tuple[Advice, ...] = ()
+    if waited is not None:
+        back = Advice(
+            action=f"Find out why broker-{waited.broker} could not be reached, and give what it leads a second "
+            "replica.",
+            why="A loop that writes to a partition without a leader, or commits there, waits for it and does not poll.",
+            cost="Replicas take disk and network; a write with acks=all waits for them.",
+        )
+        advice = (back,)
+    if all(clients.heartbeats_from_poll(timeline, away.participant) for away in slow.absences):
+        return (*advice, *_POLL_MORE_OFTEN)
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
-        return _WITHOUT_POLL_TIMEOUT[slow.shown]
-    spend_less = _remedy_for_slow_polls(timeline, slow)
-    limit = slow.limit_ms
+        return (*advice, *_WITHOUT_POLL_TIMEOUT[slow.shown])
+    libraries = [clients.library_of(timeline, away.participant) for away in slow.absences]
+    records, limit, away_ms = "", slow.limit_ms, timeline.measured(slow.away_ms)
+    if timeline.kind == "streams":
+        action, cost = _FIND_WHAT_BLOCKS_THE_THREAD, None
+    elif all(library is not None and library.name == "librdkafka" for library in libraries):
+        action, cost = _HANDLE_FEWER_MESSAGES, "Work outside the loop needs its own commit logic."
+    else:
+        records = timeline.settings.get("max.poll.records", "")
+        lower = consumer_setting(timeline, "max.poll.records")
+        action = f"Lower {lower}, or move slow work out of the poll loop."
+        cost = "Smaller batches cost throughput; work outside the loop needs its own commit logic."
+    enough = "above the duration of the slowest loop"
     if not limit:  # what it is where nobody set it differs by client
-        longer = lasting(timeline.measured(slow.away_ms) or None, " by about {}")
+        longer = lasting(away_ms or None, " by about {}")
         why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
-        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
-    records = timeline.settings.get("max.poll.records", "") if spend_less is _LOWER_MAX_POLL_RECORDS else ""
-    away_ms = timeline.measured(slow.away_ms)
-    if not away_ms:
+    elif not away_ms:
         why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
-        return _shorten(timeline, spend_less, why, "above the duration of the slowest loop")
-    slowest = limit + away_ms
-    fit = (number_of(records) or 0) * limit // slowest
-    full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
-    why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}.{full if fit else ''}"
-    return _shorten(timeline, spend_less, why, f"to about {rounded_up(slowest)}")
-
-
-def close_the_old() -> tuple[Advice, ...]:
-    """A consumer that was made anew while the one before was still a member."""
-    close = Advice(
-        action="Close the old consumer before a new one is made, also after an error (try-with-resources).",
-        why="A consumer that nobody polls keeps its partitions until its poll timeout; every rebalance waits for it.",
+    else:
+        slowest = limit + away_ms
+        fit = (timeouts.number_of(records) or 0) * limit // slowest
+        full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
+        why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}."
+        why, enough = f"{why}{full if fit else ''}", f"to about {rounded_up(slowest)}"
+    longer_interval = Advice(
+        action=f"Raise {consumer_setting(timeline, timeouts.POLL)} {enough} if such loops are normal.",
+        why="A loop that ends within max.poll.interval.ms causes no rebalance.",
+        cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
     )
-    return (close,)
+    return (*advice, Advice(action=action, why=why, cost=cost), longer_interval)
 
 
-class _Remedy(NamedTuple):
-    """How a client spends less time between two calls of poll(), and its price."""
-
-    action: str
-    cost: str | None
-
-
-_LOWER_MAX_POLL_RECORDS = _Remedy(
-    "Lower {max.poll.records}, or move slow work out of the poll loop.",
-    "Smaller batches cost throughput; work outside the loop needs its own commit logic.",
+_CLOSE_THE_OLD = Advice(
+    action="Close the old consumer before a new one is made, also after an error (try-with-resources).",
+    why="A consumer that nobody polls keeps its partitions until its poll timeout; every rebalance waits for it.",
 )
 # StreamThread.runOnce stops taking records from its buffer at half of max.poll.interval.ms.
-_FIND_WHAT_BLOCKS_THE_THREAD = _Remedy(
+_FIND_WHAT_BLOCKS_THE_THREAD = (
     "Find the one slow call: a record, a punctuator, a commit or a restore. A stream thread polls again after half of "
-    "max.poll.interval.ms, so a lower max.poll.records rarely helps.",
-    None,
+    "max.poll.interval.ms, so a lower max.poll.records rarely helps."
 )
 # librdkafka's CONFIGURATION.md has no max.poll.records: it counts from one call of its consumer to the next.
-_HANDLE_FEWER_MESSAGES = _Remedy(
+_HANDLE_FEWER_MESSAGES = (
     "Move slow work out of the poll loop, or handle fewer messages between two calls: librdkafka has no "
-    "max.poll.records.",
-    "Work outside the loop needs its own commit logic.",
+    "max.poll.records."
 )
-
-
-def _remedy_for_slow_polls(timeline: Timeline, slow: PollTimeouts) -> _Remedy:
-    if timeline.kind == "streams":
-        return _FIND_WHAT_BLOCKS_THE_THREAD
-    libraries = {library_of(timeline, away.participant) for away in slow.absences}
-    if all(library is not None and library.name == "librdkafka" for library in libraries):
-        return _HANDLE_FEWER_MESSAGES
-    return _LOWER_MAX_POLL_RECORDS
-
-
-def _shorten(timeline: Timeline, remedy: _Remedy, why: str, enough: str) -> tuple[Advice, ...]:
-    return (
-        Advice(
-            action=remedy.action.replace("{max.poll.records}", consumer_setting(timeline, "max.poll.records")),
-            why=why,
-            cost=remedy.cost,
-        ),
-        Advice(
-            action=f"Raise {consumer_setting(timeline, POLL)} {enough} if such loops are normal.",
-            why="A loop that ends within max.poll.interval.ms causes no rebalance.",
-            cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
-        ),
-    )
 
 
 class PollTimeouts(Struct, frozen=True):
@@ -379,18 +322,16 @@ class PollTimeouts(Struct, frozen=True):
     @property
     def lines(self) -> tuple[Event, ...]:
         """The lines of the absences; lines in which a client names its poll timeout come first."""
-        expiries = [
-            e for a in self.absences for d in a.departures for e in d.events if isinstance(e, PollTimeoutExpired)
-        ]
+        departures = (d for a in self.absences for d in a.departures)
+        expiries = (e for d in departures for e in d.events if isinstance(e, PollTimeoutExpired))
         return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
 
     @property
     def implausible_ms(self) -> int | None:
         """By how much the poll timeout was exceeded as its only line says, where no poll loop can take that long."""
-        overruns = [
-            e.exceeded_ms for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired)
-        ]
-        return max(filter(None, overruns)) if overruns and all(map(is_implausible, overruns)) else None
+        lines = (e for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired))
+        overruns = [e.exceeded_ms for e in lines]
+        return max(filter(None, overruns)) if overruns and all(map(timeouts.is_implausible, overruns)) else None
 
     @property
     def away_ms(self) -> int:
@@ -406,80 +347,60 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
     logged = absences(timeline, ("poll-timeout",))
     # A member that waited for a broker is not slow like one whose loop took too long.
     waited = [a for a in logged if any(unreachable_before(timeline, d) for d in a.departures)]
+    found: list[tuple[Sequence[Absence], Shown]] = []
     for alike in (waited, [a for a in logged if a not in waited]):
-        for group in runs(alike, lambda a: a.at, ONE_SCALING_MS):
-            yield PollTimeouts(tuple(group), "poll-timeout", _limit_ms(timeline, group))
-    for group in runs(silent, lambda a: a.at, ONE_SCALING_MS):
+        found += [(group, "poll-timeout") for group in runs(alike, lambda a: a.at, windows.ONE_SCALING_MS)]
+    for group in runs(silent, lambda a: a.at, windows.ONE_SCALING_MS):
         if all(same_process(timeline, a) for a in group):
-            yield PollTimeouts(tuple(group), "same-process", _limit_ms(timeline, group))
+            found.append((group, "same-process"))
         elif _like_poll_timeouts(timeline, group):
-            yield PollTimeouts(tuple(group), "by-turns", _limit_ms(timeline, group))
+            found.append((group, "by-turns"))
     for absence in losses(timeline):
-        yield PollTimeouts((absence,), _silenced(timeline, absence), _limit_ms(timeline, [absence]))
-
-
-def _silenced(timeline: Timeline, absence: Absence) -> Shown:
-    if shared_loop_lines(timeline, [absence.participant]) and not shown_by_commits_alone(absence):
-        return "blocked"
-    return "too-late" if lacks_poll_timer(timeline, absence.participant) else "silent"
+        blocked = clients.shared_loop_lines(timeline, [absence.participant]) and not shown_by_commits_alone(absence)
+        late = clients.lacks_poll_timer(timeline, absence.participant)
+        found.append(([absence], "blocked" if blocked else "too-late" if late else "silent"))
+    return (PollTimeouts(tuple(group), shown, _limit_ms(timeline, group)) for group, shown in found)
 
 
 def _left_and_came_back(timeline: Timeline, absence: Absence) -> bool:
     # An old broker gives no reason: a client that leaves and rejoins by itself was most likely slow.
     by_itself = not absence.participant.has_log or (absence.start is None and absence.stop is None)
-    return (
-        by_itself
-        and absence.back_at is not None
-        and absence.participant.kind != "worker"
-        and not _another_process(timeline, absence)
-    )
+    if not by_itself or absence.back_at is None or absence.participant.kind == "worker":
+        return False
+    # A client makes its own member id when it starts: another id is another process.
+    ids = [*(d.member for d in absence.departures), *(a.member for a in absence.arrivals)]
+    return same_process(timeline, absence) or not all(is_bare_member_id(m or "") for m in ids)
 
 
 def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
     """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined, unlogged."""
-    if not expires_unlogged(timeline, absence.participant, leave_logged=_leaves_in_its_log(absence)):
+    # The member's own log, where it has the LeaveGroup, would show at that time why it was sent.
+    leave_logged = any(isinstance(event, LeaveSent) for event in absence.departure_lines)
+    if not clients.expires_unlogged(timeline, absence.participant, leave_logged=leave_logged):
         return False
     # Joining takes a poll(). A member that had left before joined again after that, logged or not.
-    allowed = _limit_ms(timeline, [absence]) or NEXT_HEARTBEAT_MS
-    before = (
-        timeline.arrivals.of(absence.participant).last(absence.at - 1),
-        timeline.departures.of(absence.participant).last(absence.at - 1),
-    )
-    return all(fact is None or absence.at - fact.at >= allowed - ROUND_TRIP_MS for fact in before)
-
-
-def _leaves_in_its_log(absence: Absence) -> bool:
-    """True if the member's own log shows the LeaveGroup, and would show at that time why it was sent."""
-    return any(isinstance(event, LeaveSent) for event in absence.departure_lines)
+    allowed = _limit_ms(timeline, [absence]) or windows.NEXT_HEARTBEAT_MS
+    joins_and_leaves = (timeline.arrivals, timeline.departures)
+    before = [facts.of(absence.participant).last(absence.at - 1) for facts in joins_and_leaves]
+    return all(fact is None or absence.at - fact.at >= allowed - windows.ROUND_TRIP_MS for fact in before)
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
     """The members' max.poll.interval.ms; a Connect worker's rebalance timeout is another setting."""
-    return shown_poll_ms(
+    return timeouts.shown_poll_ms(
         timeline, [e for absence in group if absence.participant.kind != "worker" for e in absence.departure_lines]
     )
-
-
-def _another_process(timeline: Timeline, absence: Absence) -> bool:
-    # A client makes its own member id when it starts: another id is another process.
-    ids = [*(d.member for d in absence.departures), *(a.member for a in absence.arrivals)]
-    return all(is_bare_member_id(m or "") for m in ids) and not same_process(timeline, absence)
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
     everybody = max(len(timeline.membership.members), timeline.membership.counted_before(group[0].at))
     if len(participants) >= _ENOUGH_FOR_WALK:
-        everybody -= len(_died_meanwhile(timeline, group) - participants)
-    walks = len(group) == len(participants) and len(participants) > 1 and len(participants) >= everybody
-    return not walks
-
-
-def _died_meanwhile(timeline: Timeline, group: list[Absence]) -> set[Participant]:
-    """Members lost for good while the others left in turn."""
-    # A deployment does not reach dead members.
-    until = max(a.back_at or a.at for a in group)
-    return {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
+        # A deployment does not reach dead members: those lost for good while the others left in turn.
+        until = max(a.back_at or a.at for a in group)
+        died = {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
+        everybody -= len(died - participants)
+    return len(group) > len(participants) or len(participants) == 1 or len(participants) < everybody
 
 
 def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
@@ -489,7 +410,7 @@ def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
         left[absence.participant] += [d.at for d in absence.departures]
     found: list[Fact] = []
     for participant, times in left.items():
-        begin, end = min(times), max(times) + ROUND_TRIP_MS
+        begin, end = min(times), max(times) + windows.ROUND_TRIP_MS
         missed = [d for d in timeline.departures.of(participant).between(begin, end) if d.why != "session-expired"]
         found += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
     return found

@@ -33,7 +33,7 @@ from rebalance_forensics.events.rebalances import (
     RebalanceStarted,
 )
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival, StaticReturn
+from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
@@ -46,6 +46,10 @@ PERHAPS_EMPTY = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Each run of arrivals at a group that was, or may have been, empty."""
+    # A line counts the members where the coordinator wrote one, or their leader, which assigns to each of them. A
+    # client's own log shows its own join only.
+    counted = timeline.has_coordinator_log or bool(timeline.membership.sizes)
+    counted = counted or any(e.assignment for e in timeline.of(AssignmentComputed))
     for run in startup_arrivals(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in run))
         empty = was_empty(timeline, run)
@@ -59,18 +63,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             clues={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
             narrative=(
-                f"Group started: {_at_least(timeline)}{counted_members(timeline, participants)} joined"
+                f"Group started: {'' if counted else 'at least '}{counted_members(timeline, participants)} joined"
                 f"{'' if empty else '; no line shows that the group was empty'}."
             ),
         )
-
-
-def _at_least(timeline: Timeline) -> str:
-    """Nothing where a line counts the members: the coordinator's, or their leader's, which assigns to each of them."""
-    # A client's own log shows its own join only.
-    if timeline.has_coordinator_log or timeline.membership.sizes:
-        return ""
-    return "" if any(e.assignment for e in timeline.of(AssignmentComputed)) else "at least "
 
 
 CAUSE = Cause(
@@ -92,12 +88,17 @@ CAUSE = Cause(
 
 def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """True if lines show an empty group before these arrivals: a state, leaves, a first generation, a count."""
+    first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
+    # The coordinator logged the empty state, or the departure of the members before these.
+    in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
+    emptied = bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+    if in_empty_state or emptied or after_all_left(timeline, arrivals[0]):
+        return True
     # An empty group keeps the number of its last generation, so a later number alone shows neither.
     events = [e for r in touched(timeline, arrivals) for e in r.events]
-    follows = _later_generation(events) or _later_epoch(timeline, arrivals)
-    follows = follows or _static_rejoin(timeline, arrivals)
-    if _was_seen_empty(timeline, arrivals) or after_all_left(timeline, arrivals[0]):
-        return True
+    follows = (
+        _later_generation(events) or _later_epoch(timeline, arrivals, first, last) or _static_rejoin(timeline, arrivals)
+    )
     if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
         return True
     return _are_all_members(timeline, arrivals, events) and _are_new(timeline, arrivals)
@@ -115,21 +116,16 @@ def _later_generation(events: Sequence[Event]) -> Event | None:
     return first if number > 1 else None
 
 
-def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
+def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival], first: int, last: int) -> Event | None:
     """The line with which these members join at an epoch after the first."""
     # In groups without a leader (KIP-848, KIP-932) the members that form the group have epoch 1.
-    if not arrivals:
-        return None
-    first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
     if timeline.has_coordinator_log:
         bumped = timeline.of(GroupEpochBumped).first(first - ROUND_TRIP_MS)
         later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
         return bumped if later else None
     came = {a.member for a in arrivals}
-    transitions = (
-        e for e in timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS) if e.member in came
-    )
-    answered = min((e for e in transitions if e.epoch), key=lambda e: e.epoch or 0, default=None)
+    near = timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS)
+    answered = min((e for e in near if e.member in came and e.epoch), key=lambda e: e.epoch or 0, default=None)
     return answered if answered is not None and (answered.epoch or 0) > 1 else None
 
 
@@ -137,29 +133,16 @@ def _static_rejoin(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | N
     """The join by which static members took their former places again."""
     # A returning static member is answered with the generation that its group has, even if that is the first (KIP-345);
     # only an assignment by the leader, or the coordinator, shows that the generation is new.
-    if not arrivals or not all(a.participant.instance_ids for a in arrivals):
+    if not all(a.participant.instance_ids for a in arrivals):
         return None
     if timeline.has_coordinator_log:
-        return next((e for a in arrivals for r in _returns_near(timeline, a) for e in r.events), None)
+        near = NEXT_HEARTBEAT_MS
+        returns = (timeline.returns.of(a.participant).between(a.at - near, a.at + near) for a in arrivals)
+        return next((e for found in returns for r in found for e in r.events), None)
     answers = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
     joins = [e for e in answers if isinstance(e, JoinSucceeded)]
     assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
     return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
-
-
-def _returns_near(timeline: Timeline, arrival: Arrival) -> Sequence[StaticReturn]:
-    return timeline.returns.of(arrival.participant).between(
-        arrival.at - NEXT_HEARTBEAT_MS, arrival.at + NEXT_HEARTBEAT_MS
-    )
-
-
-def _was_seen_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """True if the coordinator logged the empty state, or the departure of the members before these."""
-    first = min(a.at for a in arrivals)
-    in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
-    return (
-        in_empty_state or bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
-    )
 
 
 def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:

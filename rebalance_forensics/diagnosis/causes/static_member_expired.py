@@ -12,13 +12,8 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats
+from rebalance_forensics.diagnosis.wording import timeouts
 from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.timeouts import (
-    session_ceiling,
-    session_in_words,
-    session_limit,
-    session_setting,
-)
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -30,7 +25,17 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every static member that stopped heartbeating may have been down for longer than its session."""
     for absence in losses(timeline):
         if is_static(timeline, absence):
-            yield about_static_expiry(timeline, absence)
+            limit = timeouts.session_limit(timeline, absence.participant)
+            yield about_heartbeat_loss(
+                timeline,
+                absence,
+                narrative=f"Static member {{who}} stayed away longer than {limit} and was removed.",
+                severity="warning",
+                own=last_line(timeline, absence),
+                circumstances=named_as_static(timeline, absence),
+                advice=after_static_expiry(timeline, absence),
+                as_instance=True,
+            )
 
 
 CAUSE = Cause(
@@ -62,36 +67,22 @@ CAUSE = Cause(
 )
 
 
-def about_static_expiry(timeline: Timeline, absence: Absence) -> Hypothesis:
-    """A static member was down for longer than its session."""
-    limit = session_limit(timeline, absence.participant)
-    return about_heartbeat_loss(
-        timeline,
-        absence,
-        narrative=f"Static member {{who}} stayed away longer than {limit} and was removed.",
-        severity="warning",
-        own=last_line(timeline, absence),
-        circumstances=named_as_static(timeline, absence),
-        advice=after_static_expiry(timeline, absence),
-        as_instance=True,
-    )
-
-
 def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]:
     """How long a static member was down counts from its own last words, else from its last heartbeat."""
     session = session_timeout_ms(timeline)
     down_at = away.stop.at if away.stop is not None else away.at - session
     down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
-    late = f"it was down for {seconds(down)}" if down is not None else _late(away)
+    late = "It was not back when the logs end" if away.back_at is None else "It was back only after its session expired"
+    late = f"It was down for {seconds(down)}" if down is not None else late
     wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
     enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
     unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
     raised = Advice(
-        action=f"{unless_back} {session_setting(timeline)} {enough}.",
-        why=f"{late[0].upper()}{late[1:]}; the session timeout is {session_in_words(timeline, away.participant)}.",
+        action=f"{unless_back} {timeouts.session_setting(timeline)} {enough}.",
+        why=f"{late}; the session timeout is {timeouts.session_in_words(timeline, away.participant)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "
-            f"({session_ceiling(timeline)} is the limit)."
+            f"({timeouts.session_ceiling(timeline)} is the limit)."
         ),
     )
     if away.back_at is not None:
@@ -102,11 +93,6 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
         cost="The group rebalances at once.",
     )
     return raised, removed
-
-
-def _late(away: Absence) -> str:
-    """Of a static member, where no length is known."""
-    return "it was not back when the logs end" if away.back_at is None else "it was back only after its session expired"
 
 
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:

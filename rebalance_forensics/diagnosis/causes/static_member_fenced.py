@@ -19,14 +19,12 @@ from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFe
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, PROCESS_START_MS, REQUEST_TIMEOUT_MS
 
 WAS_FENCED = clue("fenced", STRONG + WEAK, "a member was fenced: another one had registered with its group.instance.id")
 BOTH_SEEN = clue("both-members-seen", STRONG, "the logs show the second member with the same group.instance.id")
@@ -83,47 +81,51 @@ CAUSE = Cause(
 )
 
 
-def shown_by(fence: Fence) -> dict[Row, Answer]:
-    """The answers of a fence; without a line of the coordinator or the other member, the other's log would decide."""
-    lines = Present(distinct_events(fence.events))
-    unseen = Unobservable((coordinator_log(fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS),))
-    found: dict[Row, Answer] = {WAS_FENCED: lines, BOTH_SEEN: lines if fence.both_seen else unseen}
-    doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, _holder_unheard(fence)))
-    return found | {sign: lines for sign, is_so in doubts if is_so}
-
-
-def _holder_unheard(fence: Fence) -> bool:
-    return fence.refused and not fence.holder_ran
-
-
 def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
     """One member of an instance id fenced another, or was refused while the other lived."""
-    facts = moves_during_fence(timeline, fence)
-    same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
+    begin, end = fence.begin - windows.PROCESS_START_MS, fence.end + windows.PROCESS_START_MS
+    initial = initial_arrivals(timeline)
+    meanwhile = (facts.between(begin, end) for facts in (timeline.departures, timeline.arrivals, timeline.returns))
+    facts = [f for found in meanwhile for f in found if f.participant in fence.participants and f.id not in initial]
+    culprits = culprits_of(timeline, fence.participants, as_instance=True)
+    if fence.instance is not None:
+        # The instance id, also known by its members' names; the fenced members where no line names the id.
+        names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
+        culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
+    lines = Present(distinct_events(fence.events))
+    # Without a line of the coordinator or the other member, the other's log would decide.
+    clues: dict[Row, Answer] = {
+        WAS_FENCED: lines,
+        BOTH_SEEN: lines if fence.both_seen else Unobservable((coordinator_log(begin, end),)),
+    }
+    unheard = fence.refused and not fence.holder_ran
+    doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, unheard))
+    often, why = how_often(fence.events), "A second member with the same id takes the first one's place and fences it"
+    if fence.refused:
+        why = "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
     return Hypothesis(
-        because=[*fence.events, *(e for f in facts for e in getattr(f, "events", [])[:2])],
-        culprits=_users_of_instance_id(timeline, fence),
-        clues=shown_by(fence),
+        because=[*fence.events, *(e for f in facts for e in f.events[:2])],
+        culprits=culprits,
+        clues=clues | {row: lines for row, is_so in doubts if is_so},
         participants=tuple(fence.participants),
         severity="critical" if len(fence.events) > MANY_FENCES else "warning",
         onset=fence.begin,
         implies=with_rebalances(timeline, facts),
-        narrative=_fence_in_words(fence, same),
-        advice=unique_instance_ids(fence),
+        narrative=_fence_in_words(fence),
+        advice=(
+            Advice(
+                action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
+                f"configured twice.",
+                why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
+                cost="Joining under a new id costs one rebalance.",
+            ),
+        ),
     )
 
 
-def _users_of_instance_id(timeline: Timeline, fence: Fence) -> tuple[Culprit, ...]:
-    """The instance id, also known by its members' names; the fenced members where no line names the id."""
-    culprits = culprits_of(timeline, fence.participants, as_instance=True)
-    if fence.instance is None:
-        return culprits
-    names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
-    return (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
-
-
-def _fence_in_words(fence: Fence, same: str) -> str:
+def _fence_in_words(fence: Fence) -> str:
     """Two members that ran at a time, as far as the logs show that they did."""
+    same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
     if fence.both_seen:
         refused = "the coordinator rejected the second while the first was running"
         what = refused if fence.refused else "the second took the place of the first and fenced it"
@@ -134,23 +136,6 @@ def _fence_in_words(fence: Fence, same: str) -> str:
         f"A running member was fenced because another one had joined with {same}; these logs do not show whether both "
         f"were to run, or a restart overlapped.{_STAYS_OUT}"
     )
-
-
-def unique_instance_ids(fence: Fence) -> tuple[Advice, ...]:
-    """Two processes with one group.instance.id."""
-    why = (
-        "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
-        if fence.refused
-        else "A second member with the same id takes the first one's place and fences it"
-    )
-    often = how_often(fence.events)
-    unique = Advice(
-        action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
-        f"configured twice.",
-        why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
-        cost="Joining under a new id costs one rebalance.",
-    )
-    return (unique,)
 
 
 @dataclass(slots=True)
@@ -213,7 +198,8 @@ def fences(timeline: Timeline) -> list[Fence]:
     for event in [e for e in lines if not isinstance(e, _ONCE_MORE)] or lines:
         instance = _instance(event)
         if instance is not None:
-            found.setdefault(instance, Fence(instance, _users(timeline, instance))).events.append(event)
+            users = [a for a in timeline.participants.everybody if instance in a.instance_ids]
+            found.setdefault(instance, Fence(instance, users)).events.append(event)
         elif (participant := _speaker(timeline, event)) is not None:
             unnamed.setdefault(participant, Fence(None, [participant])).events.append(event)
     for participant, fence in unnamed.items():
@@ -228,32 +214,21 @@ def fences(timeline: Timeline) -> list[Fence]:
     return sorted(known, key=lambda fence: fence.name)
 
 
-def moves_during_fence(timeline: Timeline, fence: Fence) -> tuple[Fact, ...]:
-    """The arrivals, returns and departures of the id's members meanwhile."""
-    participants, begin, end = fence.participants, fence.begin - PROCESS_START_MS, fence.end + PROCESS_START_MS
-    found: list[Fact] = [d for d in timeline.departures.between(begin, end) if d.participant in participants]
-    initial = initial_arrivals(timeline)
-    found += [a for a in timeline.arrivals.between(begin, end) if a.participant in participants and a.id not in initial]
-    found += [r for r in timeline.returns.between(begin, end) if r.participant in participants]
-    return tuple(found)
-
-
 def _was_closing(timeline: Timeline, event: Event) -> bool:
     """True if the fenced member had begun to close: its successor only came before it was done."""
-    participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(
-        event.member if isinstance(event, StaticMemberFenced) else None
-    )
+    member = event.member if isinstance(event, StaticMemberFenced) else None
+    participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(member)
     if participant is None or _is_refusal(event):
         return False
-    stop = timeline.stops.of(participant).last(time_of(event) - 1)
-    if stop is None or time_of(event) - stop.at > REQUEST_TIMEOUT_MS:
+    at, stop = time_of(event), timeline.stops.of(participant).last(time_of(event) - 1)
+    if stop is None or at - stop.at > windows.REQUEST_TIMEOUT_MS:
         return False
-    return not timeline.starts.of(participant).any_between(stop.at + 1, time_of(event))
+    return not timeline.starts.of(participant).any_between(stop.at + 1, at)
 
 
 def _holder_died(timeline: Timeline, fence: Fence) -> bool:
     # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
-    until = fence.end + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
+    until = fence.end + timeouts.session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
     departures = timeline.departures.between(fence.begin, until)
     return any(d.why == "session-expired" and d.participant in fence.participants for d in departures)
 
@@ -262,9 +237,9 @@ def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
     """True if the holder's own log continues, or its coordinator did not evict it."""
     refused = {timeline.participants.of_speaker(e) for e in fence.events}
     holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
-    if any((timeline.coverage.ends(holder) or 0) > fence.end + HEARTBEAT_MS for holder in holders):
+    if any((timeline.coverage.ends(holder) or 0) > fence.end + windows.HEARTBEAT_MS for holder in holders):
         return True
-    until = fence.begin + session_timeout_ms(timeline) + NEXT_HEARTBEAT_MS
+    until = fence.begin + timeouts.session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
     return bool(covering(timeline.coverage.brokers, fence.begin, until))
 
 
@@ -287,19 +262,11 @@ def _is_fence(event: Event) -> bool:
 
 
 def _instance(event: Event) -> str | None:
-    match event:
-        case StaticMemberFenced(instance_id=i, member=m, current_member=c):
-            return i or _name(m) or _name(c)
+    if isinstance(event, StaticMemberFenced):
+        members = (name_in_member_id(m) for m in (event.member, event.current_member) if m)
+        return event.instance_id or next(filter(None, members), None)
     instance: str | None = getattr(event, "instance_id", None)
     return instance or event.speaker.instance_id
-
-
-def _name(member: str | None) -> str | None:
-    return name_in_member_id(member) if member else None
-
-
-def _users(timeline: Timeline, instance: str) -> list[Participant]:
-    return [a for a in timeline.participants.everybody if instance in a.instance_ids]
 
 
 def _speaker(timeline: Timeline, event: Event) -> Participant | None:

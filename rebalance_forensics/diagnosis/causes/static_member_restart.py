@@ -67,6 +67,12 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
     participants = tuple(dict.fromkeys(r.participant for r in group))
     lines = distinct_events(e for r in group for e in r.events)
     who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
+    replaced = any(isinstance(r.fact, StaticReturn) for r in group)
+    clues: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: Present(lines)}
+    if former_may_still_run(timeline, group):
+        clues[FORMER_UNHEARD] = Present(lines)
+    elif replaced:
+        clues[FORMER_STOPPED] = Present(lines)
     return Hypothesis(
         because=lines,
         circumstances=joins_of(timeline, group),
@@ -74,15 +80,7 @@ def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
         severity="info",
         implies=facts_of_returns(timeline, group),
         participants=participants,
-        clues=_shown_by(timeline, group, Present(lines)),
+        clues=clues,
         explains=tuple(r.fact for r in group if r.fact is not None),
         narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
     )
-
-
-def _shown_by(timeline: Timeline, group: Sequence[Return], lines: Present) -> dict[Row, Answer]:
-    replaced = any(isinstance(r.fact, StaticReturn) for r in group)
-    shown: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: lines}
-    if former_may_still_run(timeline, group):
-        return shown | {FORMER_UNHEARD: lines}
-    return shown | {FORMER_STOPPED: lines} if replaced else shown

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal
-
-from msgspec import Struct
+from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
-from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
-    GIVING,
-    logs_of_topic_changes,
-    new_partitions,
-    rejoins_without_reason,
-    resubscriptions,
-    subscribed_topics,
-    topics_under_pattern,
-)
-from rebalance_forensics.diagnosis.sign import (
-    DECISIVE,
-    STRONG,
-    WEAK,
-    Answer,
-    Present,
-    Row,
-    clue,
-    speaks_against,
-    speaks_for,
-)
+from rebalance_forensics.diagnosis.episodes.topics import subscriptions
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
@@ -53,37 +32,76 @@ PERHAPS_A_PATTERN = clue(
 SUBSCRIBED_AGAIN = clue("subscribed-again", STRONG, "the same process subscribed to other topics")
 TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics that nobody had before")
 
-HOW: Mapping[str, Row] = {
-    "logged": REASON_LOGGED,
-    "perhaps-a-pattern": PERHAPS_A_PATTERN,
-    "subscribed-again": SUBSCRIBED_AGAIN,
-    "taken-up": TAKEN_UP,
-}
-# Evidence of a changed subscription.
-SUBSCRIBING = (Request, Subscribed, SubscriptionUpdated, *GIVING)
-
-
-def shown_by(change: SubscriptionChange) -> dict[Row, Answer]:
-    """By what it shows; a rejoin without a reason shows nothing."""
-    return {HOW[change.shown]: Present(distinct_events(change.lines))} if change.shown in HOW else {}
-
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
-    for change in subscription_changes(timeline):
-        culprits, rebalances = culprits_of(timeline, [change.participant]), change.rebalances(timeline)
-        yield Hypothesis(
-            because=change.lines,
-            circumstances=subscription_before(timeline, change.participant, time_of(change.lines[0])),
-            culprits=culprits,
-            clues=shown_by(change),
-            participants=(change.participant,),
-            severity="info",
-            onset=next((f.started_at for f in change.facts if isinstance(f, Rebalance)), None),
-            implies=(*change.facts, *rebalances),
-            explains=change.facts or rebalances,
-            narrative=f"{culprits[0].name} {change.in_words(timeline)}.",
-        )
+    logged = [
+        r
+        for r in timeline.requests
+        if r.why == "subscription-changed" and subscriptions.topics_under_pattern(timeline, r) is None
+    ]
+    for request in logged:
+        if request.participant is not None:
+            maybe_pattern = _new_topics_uncovered(timeline, request)
+            shown = PERHAPS_A_PATTERN if maybe_pattern else REASON_LOGGED
+            yield _about(timeline, request.participant, shown, request.events, (request,))
+    yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
+    for growth in subscriptions.new_partitions(timeline):
+        if growth.taken_up_by is not None:
+            topics = tuple(growth.topics)
+            yield _about(timeline, growth.taken_up_by, TAKEN_UP, growth.lines, (growth.rebalance,), topics)
+    for request in subscriptions.rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
+        if request.participant is not None:
+            yield _about(timeline, request.participant, None, request.events, (request,))
+
+
+def _about(
+    timeline: Timeline,
+    participant: Participant,
+    shown: Row | None,
+    lines: Sequence[Event],
+    facts: tuple[Request | Rebalance, ...],
+    topics: tuple[str, ...] = (),
+) -> Hypothesis:
+    """A member changed its subscription; None where nothing shows that. It alone was assigned the `topics`."""
+    at, culprits = time_of(lines[0]), culprits_of(timeline, [participant])
+    before = timeline.events_from(participant, Subscribed).last(at)
+    # Where no request is known, the change made the group rebalance right after.
+    rebalances = touched(timeline, facts) if facts else tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
+    if topics:
+        words = f"was the only member assigned {', '.join(topics)} afterwards"
+    elif shown is None:
+        words = "rejoined, and no reason was logged: it may have changed its subscription"
+    elif shown is PERHAPS_A_PATTERN:
+        words = "changed its subscription, or reads a pattern of topics that matches others now"
+    else:
+        words = f"changed its subscription{_from_to(timeline, participant, lines)}"
+    return Hypothesis(
+        because=lines,
+        circumstances=(before,) if before is not None else (),
+        culprits=culprits,
+        clues={} if shown is None else {shown: Present(distinct_events(lines))},
+        participants=(participant,),
+        severity="info",
+        onset=next((f.started_at for f in facts if isinstance(f, Rebalance)), None),
+        implies=(*facts, *rebalances),
+        explains=facts or rebalances,
+        narrative=f"{culprits[0].name} {words}.",
+    )
+
+
+def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event]) -> str:
+    """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
+    for event in lines:
+        if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+            return f" from {_topics(event.before)} to {_topics(event.after)}"
+    at = time_of(lines[0])
+    for who, event in subscriptions.resubscriptions(timeline):
+        if who is participant and abs(time_of(event) - at) < AT_ONCE_MS:
+            before = timeline.events_from(who, Subscribed).last(time_of(event) - 1)
+            if before is not None and before.topics and isinstance(event, Subscribed) and event.topics:
+                return f" from {', '.join(sorted(before.topics))} to {', '.join(sorted(event.topics))}"
+    return ""
 
 
 CAUSE = Cause(
@@ -95,7 +113,7 @@ CAUSE = Cause(
     remedy="Change the subscription of all members together, in one deployment.",
     usual="planned",
     propose=propose,
-    evidence_types=SUBSCRIBING,
+    evidence_types=(Request, Subscribed, SubscriptionUpdated, *subscriptions.GIVING),
     signs=(
         speaks_for(rejoins.subscription_logged, STRONG, absent=STRONG),
         speaks_against(rejoins.topic_changed_before, STRONG),
@@ -107,90 +125,26 @@ CAUSE = Cause(
 )
 
 
-class SubscriptionChange(Struct, frozen=True):
-    """A member with a changed subscription: its lines and facts, and the `topics` that it alone was assigned."""
-
-    participant: Participant
-    shown: Literal["logged", "perhaps-a-pattern", "subscribed-again", "taken-up", "wordless"]
-    lines: tuple[Event, ...]
-    facts: tuple[Request | Rebalance, ...]
-    topics: tuple[str, ...] = ()
-
-    def in_words(self, timeline: Timeline) -> str:
-        """The change, as far as the logs show it."""
-        if self.topics:
-            return f"was the only member assigned {', '.join(self.topics)} afterwards"
-        if self.shown == "wordless":
-            return "rejoined, and no reason was logged: it may have changed its subscription"
-        if self.shown == "perhaps-a-pattern":
-            return "changed its subscription, or reads a pattern of topics that matches others now"
-        return f"changed its subscription{self._from_to(timeline)}"
-
-    def _from_to(self, timeline: Timeline) -> str:
-        """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
-        for event in self.lines:
-            if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
-                return f" from {_topics(event.before)} to {_topics(event.after)}"
-        at = time_of(self.lines[0])
-        for participant, event in resubscriptions(timeline):
-            if participant is self.participant and abs(time_of(event) - at) < AT_ONCE_MS:
-                before = timeline.events_from(participant, Subscribed).last(time_of(event) - 1)
-                if before is not None and before.topics and isinstance(event, Subscribed) and event.topics:
-                    return f" from {', '.join(sorted(before.topics))} to {', '.join(sorted(event.topics))}"
-        return ""
-
-    def rebalances(self, timeline: Timeline) -> tuple[Rebalance, ...]:
-        """The rebalances that the change requested; where no request is known, those right after."""
-        at = time_of(self.lines[0])
-        if self.facts:
-            return touched(timeline, self.facts)
-        return tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
-
-
 def _topics(printed: str) -> str:
     """Topics as a client prints a set of them, `[returns, orders]`, in order."""
     return ", ".join(sorted(filter(None, re.split(r"[\[\], ]+", printed)))) or "no topic"
 
 
-def subscription_changes(timeline: Timeline) -> Iterator[SubscriptionChange]:
-    """Members that logged it, subscribed again, alone got new topics, or rejoined without a reason."""
-    logged = [
-        r for r in timeline.requests if r.why == "subscription-changed" and topics_under_pattern(timeline, r) is None
-    ]
-    for request in logged:
-        if request.participant is not None:
-            maybe_pattern = _new_topics_uncovered(timeline, request)
-            shown: Literal["logged", "perhaps-a-pattern"] = "perhaps-a-pattern" if maybe_pattern else "logged"
-            yield SubscriptionChange(request.participant, shown, request.events, (request,))
-    yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
-    for growth in new_partitions(timeline):
-        if growth.taken_up_by is not None:
-            lines, topics = tuple(growth.lines), tuple(growth.topics)
-            yield SubscriptionChange(growth.taken_up_by, "taken-up", lines, (growth.rebalance,), topics)
-    for request in rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
-        if request.participant is not None:
-            yield SubscriptionChange(request.participant, "wordless", request.events, (request,))
-
-
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
     """True if a member may read a pattern and the brokers' logs may lack a new topic that it matches."""
     at = request.at
-    if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscribed_topics(timeline):
+    if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscriptions.subscribed_topics(
+        timeline
+    ):
         return False
-    return not logs_of_topic_changes(timeline, at - ONE_REBALANCE_MS, at)
+    return not subscriptions.logs_of_topic_changes(timeline, at - ONE_REBALANCE_MS, at)
 
 
-def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[SubscriptionChange]:
+def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[Hypothesis]:
     """Processes that subscribed to other topics without logging that as the reason to rejoin."""
-    for participant, event in resubscriptions(timeline):
+    for participant, event in subscriptions.resubscriptions(timeline):
         at = time_of(event)
         if not asked.of(participant).any_between(at - AT_ONCE_MS + 1, at + AT_ONCE_MS - 1):
             near = timeline.requests.of(participant).between(at, at + AT_ONCE_MS - 1)
             lines = (event, *(e for r in near for e in r.events))
-            yield SubscriptionChange(participant, "subscribed-again", lines, tuple(near[:1]))
-
-
-def subscription_before(timeline: Timeline, participant: Participant, at: int) -> tuple[Event, ...]:
-    """Its last subscription before a rejoin."""
-    before = timeline.events_from(participant, Subscribed).last(at)
-    return (before,) if before is not None else ()
+            yield _about(timeline, participant, SUBSCRIBED_AGAIN, lines, tuple(near[:1]))

@@ -8,17 +8,14 @@ them. Follow-up rebalances (cooperative, probing) do not count. The advice is to
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from msgspec import Struct
+from itertools import pairwise
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import span
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
-from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 
@@ -32,22 +29,16 @@ LEADER_MOVED_AMONG_AS_MANY = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each run of leader changes whose assignments are logged."""
-    for moves in leader_moves(timeline):
-        lines = moves.lines
-        if lines:
-            yield Hypothesis(
-                because=lines,
-                culprits=(the_group(timeline),),
-                clues={LEADER_MOVED_AMONG_AS_MANY if moves.counted else LEADER_MOVED: Present(lines)},
-                severity="warning",
-                explains=moves.rebalances,
-                narrative=f"The leader changed in {moves.count} rebalances in a row although "
-                f"{'there were as many members each time' if moves.counted else 'no member joined or left'}.",
-                advice=keep_the_leader(
-                    moves.count, lines, static=all(m.instance_ids for m in timeline.membership.members)
-                ),
-            )
+    """One hypothesis for each run of at least MOVES leaders among the same members whose assignments are logged."""
+    led = [generation for generation in timeline.generations if generation.leader is not None]
+    moves: list[tuple[Generation, Generation]] = []
+    for move in pairwise(led):
+        if _leader_changed(timeline, *move):
+            moves.append(move)
+        else:
+            yield from about_moves(timeline, moves)
+            moves = []
+    yield from about_moves(timeline, moves)
 
 
 CAUSE = Cause(
@@ -64,33 +55,35 @@ CAUSE = Cause(
 )
 
 
-def leader_moves(timeline: Timeline) -> Iterator[LeaderMoves]:
-    """Runs of at least MOVES changes of the leader among the same members."""
-    run: list[tuple[Generation, Generation]] = []
-    before: Generation | None = None
-    for generation in timeline.generations:
-        if generation.leader is None:
-            continue
-        if before is not None and _leader_changed(timeline, before, generation):
-            run.append((before, generation))
-        else:
-            yield from _in_a_row(timeline, run)
-            run = []
-        before = generation
-    yield from _in_a_row(timeline, run)
-
-
-class LeaderMoves(Struct, frozen=True):
-    """Changes of the leader in generations that follow one another.
-
-    `lines` are the leaders' assignments, the first by the leader that was replaced first; `counted` if they only show
-    how many members there were.
-    """
-
-    count: int
-    rebalances: tuple[Rebalance, ...]
-    lines: tuple[Event, ...]
-    counted: bool = False
+def about_moves(timeline: Timeline, moves: Sequence[tuple[Generation, Generation]]) -> Iterator[Hypothesis]:
+    """Leaders that changed in generations that follow one another."""
+    if len(moves) < MOVES:
+        return
+    numbers, first, count = {g.generation for _, g in moves}, moves[0][0].generation, len(moves)
+    assignments = timeline.of(AssignmentReceived, AssignmentComputed)
+    # The first is the one by the leader that was replaced first.
+    lines = tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first})
+    named = all(_same_members(*move) for move in moves)
+    find = Advice(
+        action="Find out why the leader rejoins late: slow poll loops, long rebalance listeners, restarts.",
+        why=f"Leadership moved in {count} rebalances in a row{span(lines)}; a leader that rejoins in time keeps it.",
+    )
+    name = Advice(
+        action="Give each member a group.instance.id (static membership).",
+        why="A static leader stays the leader when it is restarted.",
+        cost="A static member that is really gone is noticed only after session.timeout.ms.",
+    )
+    if lines:
+        yield Hypothesis(
+            because=lines,
+            culprits=(the_group(timeline),),
+            clues={LEADER_MOVED if named else LEADER_MOVED_AMONG_AS_MANY: Present(lines)},
+            severity="warning",
+            explains=tuple(r for r in timeline.rebalances if r.generation in numbers),
+            narrative=f"The leader changed in {count} rebalances in a row although "
+            f"{'no member joined or left' if named else 'there were as many members each time'}.",
+            advice=(find,) if all(m.instance_ids for m in timeline.membership.members) else (find, name),
+        )
 
 
 def _leader_changed(timeline: Timeline, before: Generation, generation: Generation) -> bool:
@@ -102,11 +95,8 @@ def _leader_changed(timeline: Timeline, before: Generation, generation: Generati
 
 
 def _same_members(before: Generation, generation: Generation) -> bool:
-    return bool(before.members) and _members(before) == _members(generation)
-
-
-def _members(generation: Generation) -> frozenset[str | None]:
-    return frozenset(m.instance_id or m.client_id or m.member_id for m in generation.members)
+    names = [frozenset(m.instance_id or m.client_id or m.member_id for m in g.members) for g in (before, generation)]
+    return bool(before.members) and names[0] == names[1]
 
 
 def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
@@ -120,31 +110,3 @@ def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> 
 
 def _follow_ups(timeline: Timeline) -> set[int | None]:
     return {r.generation for r in timeline.rebalances if r.followup}
-
-
-def _in_a_row(timeline: Timeline, run: list[tuple[Generation, Generation]]) -> Iterator[LeaderMoves]:
-    if len(run) >= MOVES:
-        numbers, first = {g.generation for _, g in run}, run[0][0].generation
-        assignments = timeline.of(AssignmentReceived, AssignmentComputed)
-        yield LeaderMoves(
-            len(run),
-            tuple(r for r in timeline.rebalances if r.generation in numbers),
-            tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first}),
-            counted=not all(_same_members(*move) for move in run),
-        )
-
-
-def keep_the_leader(moves: int, lines: Sequence[Event], *, static: bool) -> tuple[Advice, ...]:
-    """A group that is led by another member each time; `static` members keep the leadership when they are restarted."""
-    find = Advice(
-        action="Find out why the leader rejoins late: slow poll loops, long rebalance listeners, restarts.",
-        why=f"Leadership moved in {moves} rebalances in a row{span(lines)}; a leader that rejoins in time keeps it.",
-    )
-    if static:
-        return (find,)
-    name = Advice(
-        action="Give each member a group.instance.id (static membership).",
-        why="A static leader stays the leader when it is restarted.",
-        cost="A static member that is really gone is noticed only after session.timeout.ms.",
-    )
-    return find, name

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.seen import looked, own_log
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.sign import NOT_SHOWN, Absent, Answer, Present, Subject, Unobservable, shown, sign
 from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
@@ -38,10 +40,7 @@ def _evicted(absence: Absence) -> bool:
     return not quiet and any(d.why == "session-expired" for d in absence.departures)
 
 
-@sign(
-    present="a close was logged, by the member itself or as the leave reason",
-    absent="no close was logged",
-)
+@sign(present="a close was logged, by the member itself or as the leave reason", absent="no close was logged")
 def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     """The consumers are known to have been closed, rather than to have left for another reason."""
     lines: list[Event] = []
@@ -54,10 +53,7 @@ def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
 
-@sign(
-    present="an error was logged just before it closed",
-    absent="no error was logged just before it closed",
-)
+@sign(present="an error was logged just before it closed", absent="no error was logged just before it closed")
 def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     """An exception ended the membership."""
     lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
@@ -73,44 +69,41 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
 
 
-@sign(present="the error is that of a connection: what was wrong with it is not shown by who closed", absent="")
-def connection_lost(timeline: Timeline, subject: Subject) -> Answer:
+@shown("the error is that of a connection: what was wrong with it is not shown by who closed", otherwise=NOT_SHOWN)
+def connection_lost(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The client closed because it could not reach any broker."""
-    errors = [e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e)]
-    return Present(tuple(errors)) if errors else Absent()
+    return (e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e))
 
 
-@sign(
-    present="only the coordinator saw them go: an error that made them close would stand in their own logs", absent=""
-)
+@sign(present="only the coordinator saw them go: an error that made them close would stand in their own logs")
 def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """Only the coordinator logged the leaves."""
     # To a coordinator, members that fail one by one look like a deployment.
     return Present() if left_without_client_log(timeline, subject.absences) else Absent()
 
 
-@sign(present="its leave reason alone says that it closed, as it does after an error", absent="")
-def only_reason_logged(timeline: Timeline, subject: Subject) -> Answer:
+def _announced(absences: Iterable[Absence]) -> list[Event]:
+    return [e for a in absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1]]
+
+
+@shown("its leave reason alone says that it closed, as it does after an error", otherwise=NOT_SHOWN)
+def only_reason_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The close is known by the reason in the LeaveGroup only (KIP-800), which is the same for any close."""
     leaves = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
-    return Present(tuple(leaves)) if leaves and left_without_client_log(timeline, subject.absences) else Absent()
+    return leaves if leaves and left_without_client_log(timeline, subject.absences) else ()
 
 
-@sign(
-    present="a stream thread left, and its instance, which sends no LeaveGroup when it closes, did not ask for it",
-    absent="",
+@shown(
+    "a stream thread left, and its instance, which sends no LeaveGroup when it closes, did not ask for it",
+    otherwise=NOT_SHOWN,
 )
-def thread_left(timeline: Timeline, subject: Subject) -> Answer:
-    """A stream thread left by itself, as one does that an exception ends.
-
-    With CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
-    """
-    # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not.
+def thread_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """A stream thread left by itself, as one does that an exception ends."""
+    # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not; with
+    # CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
     if not timeline.is_classic or not left_without_client_log(timeline, subject.absences):
-        return Absent()
-    failed = all(_only_some_threads_left(timeline, a) for a in subject.absences)
-    leaves = (e for a in subject.absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1])
-    return Present(tuple(leaves)) if failed else Absent()
+        return ()
+    return _announced(subject.absences) if all(_only_some_threads_left(timeline, a) for a in subject.absences) else ()
 
 
 def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
@@ -121,19 +114,17 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
     return len(left) == 1 or len(left) < len(instance.client_ids)
 
 
-@sign(
-    present="the consumer of one sink task closed while the tasks beside it ran on: a task that fails does that, a "
-    "connector that is changed starts all of its tasks anew",
-    absent="",
+@shown(
+    "the consumer of one sink task closed while the tasks beside it ran on: a task that fails does that, a connector "
+    "that is changed starts all of its tasks anew",
+    otherwise=NOT_SHOWN,
 )
-def task_left(timeline: Timeline, subject: Subject) -> Answer:
+def task_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The consumer of a single sink task closed while the connector's other tasks ran on."""
     # WorkerSinkTask closes its consumer when the task throws. Asked where only brokers logged the leave, without a
     # reason.
     if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
-        return Absent()
-    away = subject.absences[0]
-    tasks = [client for client in away.participant.client_ids if client.startswith(SINK_CLIENTS)]
-    leaves = tuple(e for d in away.departures if d.why not in UNANNOUNCED for e in d.events[:1])
+        return ()
+    is_task = any(client.startswith(SINK_CLIENTS) for client in subject.absences[0].participant.client_ids)
     stayed = isinstance(others_stayed.answer(timeline, subject), Present)
-    return Present(leaves) if tasks and leaves and stayed else Absent()
+    return _announced(subject.absences) if is_task and stayed else ()

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED, broker_of
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, asked_of_each, sign
+from rebalance_forensics.diagnosis.sign import (
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    of_each,
+    of_every,
+    shown,
+    sign,
+)
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import (
@@ -18,45 +28,32 @@ from rebalance_forensics.events.coordinator import (
 )
 from rebalance_forensics.events.membership import MemberFailed
 from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinReported, JoinSucceeded, SyncSucceeded
+from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
-from rebalance_forensics.timeline.timeouts import (
-    DEFAULT_MS,
-    LEAST_SESSION,
-    is_set_by_clients,
-    session_timeout_ms,
-    shown_session_ms,
-)
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 # Requests that a coordinator answers at once.
 TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 
 
-@sign(
-    present="its own log shows lost connections to the brokers",
-    absent="its own log shows no lost connections while it was away",
-)
-def disconnects(timeline: Timeline, subject: Subject) -> Answer:
+@of_each("its own log shows lost connections to the brokers", "its own log shows no lost connections while it was away")
+def disconnects(timeline: Timeline, absence: Absence) -> Answer:
     """The member could not reach the brokers while it was silent."""
-    return asked_of_each(timeline, subject, _disconnects)
-
-
-def _disconnects(timeline: Timeline, absence: Absence) -> Answer:
     trouble = troubled(timeline, absence)
     if trouble:
         return Present(tuple(trouble[:6]))
     if failed := failed_requests(absence):
         return Present(tuple(failed))
-    session = session_timeout_ms(timeline)
+    session = timeouts.session_timeout_ms(timeline)
     until = absence.back_at if absence.back_at is not None else absence.at + HEARTBEAT_MS
     logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
     # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
     # until a request times out.
-    needed = session if is_set_by_clients(timeline.protocol) else REQUEST_TIMEOUT_MS
+    needed = session if timeouts.is_set_by_clients(timeline.protocol) else REQUEST_TIMEOUT_MS
     alive = bool(logs) and isinstance(log_continues(timeline, absence), Present)
     if alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))
@@ -88,7 +85,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     until = absence.back_at if absence.back_at is not None else timeline.last
     joined = _last_joined(timeline, absence)
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
-    begin = max(absence.at - session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
+    begin = max(absence.at - timeouts.session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
     found = losses.between(begin, until + ROUND_TRIP_MS)
     if _kept_its_coordinator(timeline, absence, found):
         return []
@@ -142,10 +139,7 @@ def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
     return joined.at if joined is not None else None
 
 
-@sign(
-    present="other members were heard at that time, so this member was cut off and not a broker paused",
-    absent="",
-)
+@sign(present="other members were heard at that time, so this member was cut off and not a broker paused")
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Other members were heard while this one lost its connections."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
@@ -156,19 +150,15 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@sign(
-    present="it lost one broker only, as it would where that broker stood still or died, and no other member's log is "
-    "here",
-    absent="",
-)
-def one_broker_lost(timeline: Timeline, subject: Subject) -> Answer:
+@shown("it lost one broker only, as it would where that broker stood still or died, and no other member's log is here")
+def one_broker_lost(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """To a single client a broker that froze looks the same as a lost network."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
     lost = {e.coordinator for e in trouble if isinstance(e, CoordinatorLost) and e.coordinator is not None}
     lost |= {broker for e in trouble if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
     if len(lost) != 1 or timeline.has_coordinator_log or _others_log(timeline, subject):
-        return Unobservable()
-    return Present(tuple(trouble[:2]))
+        return ()
+    return trouble[:2]
 
 
 def _fetched_from(trouble: Sequence[Event]) -> set[int]:
@@ -183,25 +173,14 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
     return any(member.has_log for member in timeline.membership.members if member not in participants)
 
 
-@sign(present="its heartbeats were answered until shortly before the group had lost it, so it was running", absent="")
-def heard_until_lost(timeline: Timeline, subject: Subject) -> Answer:
-    """The member's heartbeats were answered until less than a session before its loss."""
+@of_every("its heartbeats were answered until shortly before the group had lost it, so it was running")
+def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """The last answer to a member, and the one less than a session later that it is no member."""
     # A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew, too (GroupCoordinator).
-    lines: list[Event] = []
-    for absence in subject.absences:
-        answered = _answered_heartbeats(timeline, absence)
-        if not answered:
-            return Unobservable()
-        lines += answered
-    return Present(tuple(lines)) if lines else Unobservable()
-
-
-def _answered_heartbeats(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The last answer to a member, and the one that said less than a session later that it was none."""
     own = timeline.events_from(absence.participant, HeartbeatFailed)
     if not own:
         return ()
-    session = shown_session_ms(timeline) or DEFAULT_MS[LEAST_SESSION]
+    session = timeouts.shown_session_ms(timeline) or timeouts.DEFAULT_MS[timeouts.LEAST_SESSION]
     expulsions = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in expulsions if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:
@@ -212,26 +191,11 @@ def _answered_heartbeats(timeline: Timeline, absence: Absence) -> tuple[Event, .
     return before, lost
 
 
-@sign(present="it gave up its generation unasked, as a static member does whose poll timeout expires", absent="")
-def gave_up_unasked(timeline: Timeline, subject: Subject) -> Answer:
+@of_every("it gave up its generation unasked, as a static member does whose poll timeout expires")
+def gave_up_unasked(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Its own log shows no reason to give up its generation."""
-    lines = all_given_up_unasked(timeline, subject.absences)
-    return Present(lines) if lines else Unobservable()
-
-
-def all_given_up_unasked(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Event, ...]:
-    """The line of each of the members; none unless all of them gave up their generation so."""
-    given_up: list[Event] = []
-    for absence in absences:
-        line = _given_up_unasked(timeline, absence)
-        if line is None:
-            return ()
-        given_up.append(line)
-    return tuple(given_up)
-
-
-def _given_up_unasked(timeline: Timeline, absence: Absence) -> Event | None:
     if absence.start is not None or absence.stop is not None:
-        return None
+        return ()
     until = absence.back_at if absence.back_at is not None else timeline.last
-    return given_up_unasked(timeline, absence.participant, absence.at, until)
+    line = given_up_unasked(timeline, absence.participant, absence.at, until)
+    return () if line is None else (line,)

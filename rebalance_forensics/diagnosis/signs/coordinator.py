@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import outages
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, own_log
-from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, sign
+from rebalance_forensics.diagnosis.sign import Absent, Answer, Present, Subject, Unobservable, shown, sign
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -42,15 +45,12 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     return Present((*loads, *expiries)) if len(loads) == len(expired) else Absent(lines=expiries)
 
 
-@sign(
-    present="writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group", absent=""
-)
-def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Answer:
-    """The coordinator moved during an outage of the offsets topic, or with the broker that began it.
-
-    One outage is one incident: what stops the group is that nothing can be written, and not that another broker tries.
-    """
+@shown("writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group")
+def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Sequence[Event]:
+    """The coordinator moved during an outage of the offsets topic, or with the broker that began it."""
+    # One outage is one incident: what stops the group is that nothing can be written, and not that another broker
+    # tries.
     for outage in timeline.cached_as("offsets outages", lambda: list(outages(timeline))):
         if outage.begin - ONE_REBALANCE_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
-            return Present(outage.refused[:MOST_LINES])
-    return Unobservable()
+            return outage.refused[:MOST_LINES]
+    return ()

@@ -11,12 +11,11 @@ from rebalance_forensics.diagnosis.seen import client_log, coordinator_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.rebalances import GroupEmptied
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import patience_ms, session_timeout_ms
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 @sign(
@@ -36,10 +35,10 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     leaving = {a.participant for a in subject.absences}
     if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
         return Present()
-    empty = timeline.of(GroupEmptied).between(last - ROUND_TRIP_MS, until or timeline.last)
+    empty = timeline.of(GroupEmptied).between(last - windows.ROUND_TRIP_MS, until or timeline.last)
     if empty:
         return Absent(lines=tuple(empty[:1]))
-    end = last + session_timeout_ms(timeline)
+    end = last + timeouts.session_timeout_ms(timeline)
     others = (other for other in _not_gone_by(timeline, last) if other not in leaving)
     needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
     return Unobservable(tuple(needs))
@@ -66,7 +65,7 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
     if went_at is not None:
         return went_at > last + one_shutdown_ms(timeline)
-    if (timeline.coverage.ends(other) or 0) > last + HEARTBEAT_MS:
+    if (timeline.coverage.ends(other) or 0) > last + windows.HEARTBEAT_MS:
         return True
     return bool(covering(timeline.coverage.brokers, last, _missed_at(timeline, other, last)))
 
@@ -80,10 +79,10 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)
     loaded = last if load is None else time_of(load)
-    return max(last + one_shutdown_ms(timeline), loaded) + session_timeout_ms(timeline) + ROUND_TRIP_MS
+    return max(last + one_shutdown_ms(timeline), loaded) + timeouts.session_timeout_ms(timeline) + windows.ROUND_TRIP_MS
 
 
-@sign(present="no log at hand shows whether the other members stayed", absent="")
+@sign(present="no log at hand shows whether the other members stayed")
 def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """No log shows whether the other members stayed."""
     # A member that closes by itself may be the first of many: of a shutdown, or of a deployment.
@@ -102,7 +101,7 @@ def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
     first = min(min(a.at, a.stop.at if a.stop is not None else a.at) for a in subject.absences)
     last = max(a.at for a in subject.absences)
     counts = timeline.membership.counts
-    before, after = counts.last(first - 1), counts.between(last, last + patience_ms(timeline))
+    before, after = counts.last(first - 1), counts.between(last, last + timeouts.patience_ms(timeline))
     if before is None or not before.members or not after:
         return Unobservable()
     most = max(after, key=lambda count: count.members)

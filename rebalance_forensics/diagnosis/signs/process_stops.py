@@ -33,7 +33,7 @@ _FULL_IN_TENTHS = 9
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
-@sign(present="its JVM logged that all its threads stood still while its session ran out", absent="")
+@sign(present="its JVM logged that all its threads stood still while its session ran out")
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
@@ -43,7 +43,7 @@ def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     )
 
 
-@sign(present="the kernel or a supervisor logged that its process was killed", absent="")
+@sign(present="the kernel or a supervisor logged that its process was killed")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
     """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
     return seen(
