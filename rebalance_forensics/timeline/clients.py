@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from heapq import merge
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -22,8 +23,8 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
-from rebalance_forensics.timeline.releases import Release, latest_release, release_range
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.releases import latest_release, release_range
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 SINK_CLIENTS = "connector-consumer-"
@@ -34,7 +35,7 @@ Heartbeats = Literal["own thread", "event loop", "between records"]
 handler stops them; the loop that hands out records, so that none is sent before a handler returns."""
 
 
-class Client(Struct, frozen=True, kw_only=True):
+class Client(Struct, frozen=True, kw_only=True, eq=False):
     """How one client library differs from the others, as far as a diagnosis depends on it."""
 
     name: str
@@ -90,21 +91,12 @@ def client_of(event: Event) -> Client | None:
     return None
 
 
-def _by_wording() -> dict[str, list[Client]]:
-    profiles: dict[str, list[Client]] = defaultdict(list)
-    for client in CLIENTS:
-        profiles[client.wording].append(client)
-    return profiles
-
-
-_BY_WORDING: Mapping[str, list[Client]] = _by_wording()
-
-
 def is_java(event: Event) -> bool:
     """A line of Kafka's own consumer."""
     return client_of(event) is _JAVA
 
 
+_BY_WORDING = grouped(CLIENTS, attrgetter("wording"))
 _JAVA = CLIENTS[0]
 _JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
@@ -123,20 +115,20 @@ def is_error_before_reset(event: Event) -> bool:
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library whose lines a participant's log holds; None without such a log."""
-    return timeline.cached(_libraries).get(participant)
+    known = timeline.cached(_first_lines).get(participant, ())
+    # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
+    return next((client for client in known if client.component is not None), next(iter(known), None))
 
 
-def _libraries(timeline: Timeline) -> dict[Participant | None, Client]:
-    libraries: dict[Participant | None, Client] = {}
+def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Client, Event]]:
+    """The first line of each client library in each participant's log."""
+    lines: dict[Participant | None, dict[Client, Event]] = defaultdict(dict)
     parts = (part for parts in timeline.nearby.spoken(timeline.participants).values() for part in parts)
     firsts = TimeIndex((event for part in parts for event in part.of_type(*_BY_JAVA)[:1]), time_of)
     for event in merge(timeline.own.by_clients, firsts, key=time_of):
         if (client := client_of(event)) is not None:
-            # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
-            participant = timeline.participants.of_speaker(event)
-            if client.component is not None or participant not in libraries:
-                libraries[participant] = client
-    return libraries
+            lines[timeline.participants.of_speaker(event)].setdefault(client, event)
+    return lines
 
 
 def is_java_member(timeline: Timeline, participant: Participant) -> bool:
@@ -146,8 +138,7 @@ def is_java_member(timeline: Timeline, participant: Participant) -> bool:
 
 def every_client_is_java(timeline: Timeline) -> bool:
     """No line of another client library is known; a member that logs nothing is taken for what the others are."""
-    other = (e for e in timeline.own.by_clients if client_of(e) not in (None, _JAVA))
-    return all(timeline.participants.of_speaker(e) is None for e in other)
+    return all(who is None or lines.keys() <= {_JAVA} for who, lines in timeline.cached(_first_lines).items())
 
 
 def shared_loop_line(timeline: Timeline, participant: Participant) -> Event | None:
@@ -176,8 +167,9 @@ def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
 
 
 def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
-    """A client that sends heartbeats however long a record takes, and never leaves for it."""
-    return participant in timeline.cached(_without_poll_timer)
+    """A client with a heartbeat thread and no poll timer: a slow record never ends its membership by itself."""
+    known = timeline.cached(_first_lines).get(participant, ())
+    return any(c.heartbeats == "own thread" and never_happens(c.name, "poll timeout") for c in known)
 
 
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
@@ -201,7 +193,7 @@ def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
         return False
     # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
-        return _release(timeline, participant) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
+        return timeline.cached(latest_release).get(participant, ()) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
     return logs_leave_group(timeline, participant)
 
 
@@ -278,27 +270,23 @@ def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
     return detailed and not logs_leave_group(timeline, participant)
 
 
-def _release(timeline: Timeline, participant: Participant) -> Release:
-    return timeline.cached(latest_release).get(participant, ())
-
-
 def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
     """The first line of each participant whose client sends heartbeats from a loop that handlers hold up."""
-    lines: dict[Participant | None, Event] = {}
-    for event in timeline.own.by_clients:
-        client = client_of(event)
-        if client is not None and client.heartbeats != "own thread":
-            lines.setdefault(timeline.participants.of_speaker(event), event)
+    lines = {
+        participant: line
+        for participant, firsts in timeline.cached(_first_lines).items()
+        for client, line in reversed([*firsts.items()])  # the first counts
+        if client.heartbeats != "own thread"
+    }
     return lines | timeline.cached(_before_kip_62)
 
 
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
-    versions: dict[Participant, list[ev.VersionReported]] = defaultdict(list)
-    for event in timeline.versions if timeline.kind == "consumer" else ():
-        if event.speaker.role != "broker" and event.product == "kafka":
-            for participant in timeline.participants.at_place(event):
-                versions[participant].append(event)
+    if timeline.kind != "consumer":
+        return {}
+    reported = (e for e in timeline.versions if e.speaker.role != "broker" and e.product == "kafka")
+    versions = lists_by_key((who, e) for e in reported for who in timeline.participants.at_place(e))
     return {who: events[0] for who, events in versions.items() if all(map(_is_before_kip_62, events))}
 
 
@@ -310,17 +298,6 @@ def _is_before_kip_62(event: ev.VersionReported) -> bool:
 
 def _hides_slow_records(client: Client) -> bool:
     return client.heartbeats == "own thread" and never_happens(client.name, "poll timeout")
-
-
-def _without_poll_timer(timeline: Timeline) -> set[Participant | None]:
-    """Clients with a heartbeat thread and no poll timer: a slow record never ends their membership by itself."""
-    return {
-        timeline.participants.of_speaker(event)
-        for event in timeline.own.by_clients
-        if (client := client_of(event)) is not None
-        and client.heartbeats == "own thread"
-        and never_happens(client.name, "poll timeout")
-    }
 
 
 _ASKING = (

@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.identity.log_writers import instance_of, with_
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
@@ -61,11 +61,9 @@ class UngroupedEvents:
                 for event in events_there:
                     self._lone_processes[event.speaker.file].append(event)
         brokers = [event for event in shared if event.speaker.role == "broker"]
-        self._naming: dict[str, list[Event]] = defaultdict(list)
+        naming = filter(_names_member, brokers)
+        self._naming = lists_by_key((name, event) for event in naming for name in _member_names(event))
         """Member id or instance id -> coordinators' lines with it that print no group, as a fencing does."""
-        for event in filter(_names_member, brokers):
-            for name in _member_names(event):
-                self._naming[name].append(event)
         common = distinct(event for event in brokers if not _names_member(event))
         self.witnesses = tuple(_witnesses(common))
         """The lines of each broker's log that show its clock."""
@@ -86,21 +84,19 @@ class UngroupedEvents:
         if found is None:
             return {}
         self._depth, names = found
-        events = [event for of_place in self._at.values() for event in of_place]
-        return {
-            name: UngroupedEvents(
-                (event for event in events if directory_at(event.speaker.file, self._depth) == name),
-                {place: log for place, log in self.logs.items() if directory_at(place[0], self._depth) == name},
-            )
-            for name in sorted(names)
-        }
+        files = sets_by_key((_directory_at(file, self._depth), file) for file, _ in {*self._at, *self.logs})
+        return {name: self._in_files(files[name]) for name in sorted(names)}
+
+    def _in_files(self, files: Collection[str]) -> UngroupedEvents:
+        events = (event for (file, _), in_log in self._at.items() if file in files for event in in_log)
+        return UngroupedEvents(events, {place: log for place, log in self.logs.items() if place[0] in files})
 
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""
         if not self.clusters:
             yield from self._by_cluster_of_logs(cluster, tuple(own))
             return
-        by_directory = grouped(own, lambda event: directory_at(event.speaker.file, self._depth))
+        by_directory = grouped(own, lambda event: _directory_at(event.speaker.file, self._depth))
         for name, ungrouped in self.clusters.items():
             if name in by_directory:
                 yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
@@ -115,11 +111,7 @@ class UngroupedEvents:
             return
         for name, events in grouped(own, lambda event: clusters.get(event.speaker.file, cluster)).items():
             foreign = {file for file, other in clusters.items() if other != name}
-            shared = (event for of_place in self._at.values() for event in of_place)
-            ungrouped = UngroupedEvents(
-                (event for event in shared if event.speaker.file not in foreign),
-                {place: log for place, log in self.logs.items() if place[0] not in foreign},
-            )
+            ungrouped = self._in_files({file for file, _ in {*self._at, *self.logs}} - foreign)
             yield name, ungrouped, [replace(event, cluster=name) for event in events]
 
     def _note_client(self, event: Event) -> None:
@@ -181,7 +173,7 @@ class UngroupedEvents:
 
     @cached_property
     def _of_members_at(self) -> dict[str, list[Event]]:
-        """Place -> lines that may be a member's in a log that a broker writes: starts, Streams, unknown roles."""
+        # Place -> lines that may be a member's in a log that a broker writes: starts, Streams, unknown roles.
         return {place: list(filter(_is_of_a_member, events)) for place, events in self._by_place.items()}
 
     def _naming_members_of(self, own: Sequence[Event]) -> list[Event]:
@@ -346,9 +338,9 @@ class BrokerLogs:
         names = frozenset(path.split("/")[depth] for pair in pairs for path in pair)
         brokers: dict[str | None, set[int]] = defaultdict(set)
         for (path, _), log in self._logs.items():
-            brokers[directory_at(path, depth)].update(log.ids)
+            brokers[_directory_at(path, depth)].update(log.ids)
         several = max(map(len, brokers.values())) > 1 or len(set().union(*brokers.values())) == 1
-        return (depth, names) if several and all(directory_at(path, depth) in names for path in paths) else None
+        return (depth, names) if several and all(_directory_at(path, depth) in names for path in paths) else None
 
     def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
         """The files of brokers outside a group's cluster, by the group's own lines."""
@@ -381,17 +373,14 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
     Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
     """
     ids = {event.speaker.file: event.cluster_id for event in own if isinstance(event, ev.ClusterReported)}
-    counts = _generations_by_log(own)
+    created = (e for e in own if isinstance(e, ev.GenerationStabilized))
+    counts = lists_by_key((e.speaker.file, (e.at, e.generation)) for e in created if e.at is not None)
     hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
     several = len({*ids.values()}) > 1
     if not several and len(counts) < 2:
         return {}
-    logs = _LinkedLogs()
-    for event in own:
-        logs.add(event)
     found: dict[str, str] = {}
-    groups = logs.groups()
-    for together in groups:
+    for together in _linked_logs(own):
         named = {ids[file] for file in together if file in ids}
         if len(named) > 1:
             return {}
@@ -408,17 +397,8 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
     return found if len({*found.values()}) > 1 else {}
 
 
-def _generations_by_log(own: Sequence[Event]) -> dict[str, list[tuple[int, int]]]:
-    """Coordinator's log -> the time and number of each generation that it counted."""
-    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for event in own:
-        if isinstance(event, ev.GenerationStabilized) and event.at is not None:
-            found[event.speaker.file].append((event.at, event.generation))
-    return found
-
-
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
-    """True where one counts on while the other stands elsewhere, for longer than clocks and a rebalance explain."""
+    # True where one counts on while the other stands elsewhere, for longer than clocks and a rebalance explain.
     for one, two in ((counted, other), (other, counted)):
         for at, generation in two:
             before = [number for when, number in one if when < at - ONE_REBALANCE_MS]
@@ -428,65 +408,42 @@ def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[in
     return False
 
 
-class _LinkedLogs:
-    """Logs, those that name the same member or have a line in common together."""
-
-    def __init__(self) -> None:
-        self.files: set[str] = set()
-        self._linking: dict[str, set[str]] = defaultdict(set)
-
-    def add(self, event: Event) -> None:
-        """Add a line of a log."""
-        file = event.speaker.file
-        self.files.add(file)
-        for member in member_ids_in(event):
-            if has_unique_suffix(member):
-                self._linking[member].add(file)
+def _linked_logs(own: Sequence[Event]) -> list[set[str]]:
+    linking: dict[str, set[str]] = defaultdict(set)
+    for event in own:
+        for member in filter(has_unique_suffix, member_ids_in(event)):
+            linking[member].add(event.speaker.file)
         # A copy has the same generation at the same time, perhaps by the clock of another zone.
         if isinstance(event, ev.GenerationStabilized) and event.at is not None:
-            self._linking[f"{event.generation} {event.at % QUARTER_HOUR_MS}"].add(file)
-
-    def groups(self) -> list[frozenset[str]]:
-        """The logs of each cluster, as far as members and copies link them."""
-        found = [{file} for file in sorted(self.files)]
-        for files in self._linking.values():
-            linked = [together for together in found if not together.isdisjoint(files)]
-            if len(linked) > 1:
-                found = [together for together in found if together.isdisjoint(files)] + [set().union(*linked)]
-        return [frozenset(together) for together in found]
+            linking[f"{event.generation} {event.at % QUARTER_HOUR_MS}"].add(event.speaker.file)
+    found = [{file} for file in sorted({event.speaker.file for event in own})]
+    for files in linking.values():
+        linked = [together for together in found if not together.isdisjoint(files)]
+        if len(linked) > 1:
+            found = [together for together in found if together.isdisjoint(files)] + [set().union(*linked)]
+    return found
 
 
-def directory_at(path: str, depth: int) -> str | None:
+def _directory_at(path: str, depth: int) -> str | None:
     """The directory at a depth of a path; None where the path is shorter."""
     directories = path.split("/")[:-1]
     return directories[depth] if depth < len(directories) else None
 
 
 def _home(place: Place) -> tuple[str, str | None]:
-    """The directory of a log and its host: pieces of a rolled log have both in common."""
+    # The directory of a log and its host: pieces of a rolled log have both in common.
     return place[0].rpartition("/")[0], place[1]
 
 
 def _nearness(path: str, others: Collection[str]) -> tuple[int, int]:
     """The directories that a file shares with the nearest of others, from the top, and the letters of their names."""
-    return max(
-        ((_shared_directories(path, other), _shared_letters(_name(path), _name(other))) for other in others),
-        default=(0, 0),
-    )
-
-
-def _shared_letters(name: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
+    names = ((other, [path.rpartition("/")[2], other.rpartition("/")[2]]) for other in others)
+    return max(((_shared_directories(path, other), _shared(*both)) for other, both in names), default=(0, 0))
 
 
 def _shared_directories(path: str, other: str) -> int:
-    shared = 0
-    for directory, other_directory in zip(path.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if directory != other_directory:
-            break
-        shared += 1
-    return shared
+    return _shared(path.split("/")[:-1], other.split("/")[:-1])
+
+
+def _shared(some: Sequence[str], others: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))

@@ -27,11 +27,9 @@ def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
         if broker != last:
             seen.append((event.at, broker))
             last = broker
-    terms = []
-    for index, (start, broker) in enumerate(seen):
-        end = seen[index + 1][0] if index + 1 < len(seen) else None
-        terms.append(CoordinatorTerm(broker=broker, started_at=start, ended_at=end))
-    return tuple(terms)
+    ends = [*(at for at, _ in seen[1:]), None]
+    terms = zip(seen, ends, strict=False)
+    return tuple([CoordinatorTerm(broker=broker, started_at=at, ended_at=end) for (at, broker), end in terms])
 
 
 def _broker(event: Event) -> str | None:
@@ -39,10 +37,8 @@ def _broker(event: Event) -> str | None:
         return None
     if event.speaker.role == "broker" and event.group is not None and event.speaker.broker is not None:
         return f"broker-{event.speaker.broker}"
-    if isinstance(event, ev.CoordinatorFound | ev.GroupLoaded):
-        coordinator = getattr(event, "coordinator", None)
-        if coordinator is not None:
-            return f"broker-{coordinator}"
+    if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:
+        return f"broker-{event.coordinator}"
     return None
 
 
@@ -93,7 +89,7 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
 
 
 def _was_unwritten(evicting: Event, unloading: Event) -> bool:
-    """True for an eviction just before the group was unloaded: the next coordinator loads the member again."""
+    # True for an eviction just before the group was unloaded: the next coordinator loads the member again.
     # Evictions reach __consumer_offsets with the next generation only (GroupMetadataManager.storeGroup), and none was
     # created since. A member that was evicted earlier is unknown to the next coordinator as well.
     return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS

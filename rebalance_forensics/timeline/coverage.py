@@ -127,13 +127,6 @@ class CoveredLog(Struct, frozen=True, kw_only=True):
     detailed: bool
     excerpt: bool = False
 
-    def covers(self, begin: int, end: int) -> bool:
-        """True where it extends from `begin` to `end`."""
-        return self.begin <= begin and end <= self.end
-
-
-_BEGIN = attrgetter("begin")
-
 
 class Coverage:
     """The logs of one group's members and coordinators."""
@@ -178,12 +171,9 @@ class Coverage:
 def covering(logs: Iterable[CoveredLog], begin: int, end: int, *, detailed: bool = True) -> tuple[CoveredLog, ...]:
     """The logs that cover a span together: one alone, or one rolled file after the other."""
     touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
-    if not touching:
-        return ()
-    touching.sort(key=_BEGIN)
-    if touching[0].begin > begin or max([log.end for log in touching]) < end:
-        return ()
-    return tuple(touching)
+    touching.sort(key=attrgetter("begin"))
+    whole = bool(touching) and touching[0].begin <= begin and max([log.end for log in touching]) >= end
+    return tuple(touching) if whole else ()
 
 
 def coverage_of(
@@ -218,10 +208,11 @@ def coverage_of(
     # In a log that several processes share, each is covered only from its own first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
-    lasting = [
-        (_lasting_until(log, ungrouped.until.get(place_name(first))), first.speaker.broker)
-        for log, first in _with_writer(brokers, whole, picked)
-    ]
+    lasting: list[tuple[CoveredLog, int | None]] = []
+    for place, lines in brokers.items():
+        until, broker = ungrouped.until.get(place_name(lines[0]), 0), lines[0].speaker.broker
+        written = _covered({place: lines}, whole, picked)
+        lasting += [(replace(log, end=max(log.end, until)), broker) for log in written]
     return Coverage(
         {
             participant: _covered(logs_spoken_in, alone, picked)
@@ -279,14 +270,6 @@ def _opens_a_log(event: Event) -> bool | None:
     return generation <= 1 if isinstance(event, _BEGIN_A_GENERATION) else generation == 0
 
 
-def _with_writer(
-    by_log: Mapping[Place, Sequence[Event]], whole: Mapping[Place, tuple[int, int]], picked: frozenset[Place]
-) -> Iterator[tuple[CoveredLog, Event]]:
-    """Each log with one of its lines, which names its writer."""
-    for place, events in by_log.items():
-        yield from ((log, events[0]) for log in _covered({place: events}, whole, picked))
-
-
 def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[CoveredLog]:
     """The parts of a broker's log before, between and after the terms of other brokers."""
     begin = log.begin
@@ -302,10 +285,6 @@ def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[Coo
         yield replace(log, begin=begin)
 
 
-def _lasting_until(log: CoveredLog, until: int | None) -> CoveredLog:
-    return log if until is None or until <= log.end else replace(log, end=until)
-
-
 def _on_the_clock(
     places: Iterable[Place], logs: LogsRead, clocks: Mapping[Place, FileClock]
 ) -> dict[Place, tuple[int, int]]:
@@ -315,10 +294,8 @@ def _on_the_clock(
         if place in logs and not logs[place].excerpt:
             first, last = logs[place].first, logs[place].last
             if first is not None and last is not None:
-                clock = clocks.get(place)
-                found[place] = (
-                    (first, last) if clock is None else (clock.on_group_clock(first), clock.on_group_clock(last))
-                )
+                clock = clocks[place]
+                found[place] = clock.on_group_clock(first), clock.on_group_clock(last)
     return found
 
 
@@ -327,11 +304,9 @@ def _covered(
 ) -> tuple[CoveredLog, ...]:
     found = []
     for place, events in by_log.items():
-        times = [event.at for event in events if event.at is not None]
-        times += whole.get(place, ())
+        times = [*whole.get(place, ()), *(event.at for event in events if event.at is not None)]
         if times:
             detailed = any(event.level is None or event.level in DETAILED for event in events)
-            found.append(
-                CoveredLog(path=place[0], begin=min(times), end=max(times), detailed=detailed, excerpt=place in picked)
-            )
+            begin, end = min(times), max(times)
+            found.append(CoveredLog(path=place[0], begin=begin, end=end, detailed=detailed, excerpt=place in picked))
     return tuple(sorted(found, key=lambda log: (log.path, log.begin)))

@@ -75,6 +75,5 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def _between_words(line: str, head: int, end: int) -> tuple[int, int]:
-    """Where to cut so that no word is cut in two, unless it is long."""
     before, after = line.rfind(" ", max(0, head - _WORD), head + 1), line.find(" ", end - 1, end + _WORD)
     return head if before < 0 else before, end if after < 0 else after

@@ -77,8 +77,6 @@ class Transition(Struct, frozen=True, eq=False):
     events: tuple[Event, ...] = ()
     silent: Silent | None = None
     """None where a line reports the transition itself."""
-    replaces: str | None = None
-    """The member id whose place it takes: a static member that restarts gets another (KIP-345)."""
     id: str = ""
     before: ClassVar[State] = "unknown"
     after: ClassVar[State] = "in"

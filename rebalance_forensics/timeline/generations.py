@@ -11,13 +11,8 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Rebalance, numbered
-from rebalance_forensics.timeline.identity.names import (
-    erlang_process,
-    is_bare_member_id,
-    name_in_member_id,
-    streams_thread,
-)
-from rebalance_forensics.timeline.identity.participants import Participant, Participants, placeholder_id
+from rebalance_forensics.timeline.identity.names import erlang_process, name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
 from rebalance_forensics.timeline.membership.members import Members
 from rebalance_forensics.timeline.model import Generation, Member, Outcome
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, REQUEST_MS
@@ -45,32 +40,22 @@ class Slot:
 
     def started_at(self) -> int | None:
         """When the join phase opened: by the coordinator's line, else by the first JoinGroup of a client's log."""
-        if len(self.prepared) == 1:
-            return self.prepared[0].at
-        if self.prepared:
-            return min([p.at for p in self.prepared if p.at is not None])
-        return min(self.join_starts.values()) if self.join_starts else None
+        times = [p.at for p in self.prepared if p.at is not None] or self.join_starts.values()
+        return min(times, default=None)
 
     def stabilized_at(self) -> int | None:
         """When the generation was created: the join phase ended."""
-        if self.stabilized is not None:
-            return self.stabilized.at
-        return min(self.join_times) if self.join_times else None
+        return min(self.join_times, default=None) if self.stabilized is None else self.stabilized.at
 
     def completed_at(self) -> int | None:
         """When the leader's assignment reached the coordinator, or the first member."""
-        if self.received is not None:
-            return self.received.at
-        return min(self.sync_times) if self.sync_times else None
+        return min(self.sync_times, default=None) if self.received is None else self.received.at
 
     def first_at(self) -> int:
         """The first known time of the generation."""
-        first: int | None = None
         emptied_at = self.emptied.at if self.emptied is not None else None
-        for at in (self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at):
-            if at is not None and (first is None or at < first):
-                first = at
-        return 0 if first is None else first
+        times = self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at
+        return min([at for at in times if at is not None], default=0)
 
 
 class Generations:
@@ -121,13 +106,13 @@ class Generations:
         """Note the member ids that are in as an event creates its generation."""
         slot = self._created_by.get(id(event))
         if slot is not None:
-            count = (
-                slot.stabilized.member_count if slot.stabilized and isinstance(event, ev.GenerationStabilized) else None
-            )
-            slot.live = _latest(live, count)
+            # At most twice as many as were counted, the latest: unlogged departures must not pile up.
+            created = slot.stabilized if isinstance(event, ev.GenerationStabilized) else None
+            count = created.member_count if created is not None else None
+            slot.live = tuple(live) if count is None else tuple(live)[-max(2 * count, 1) :]
 
     def _led_by_thread(self, event: ev.StreamsParticipants) -> None:
-        """Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor)."""
+        # Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor).
         thread = streams_thread(event.speaker.thread or "")
         slot, member = self._last_joined.get(thread, (None, None))
         if slot is not None and thread is not None:
@@ -212,17 +197,10 @@ class Generations:
         return sorted(self.slots, key=lambda s: (s.first_at(), s.number))
 
 
-def _latest(live: Collection[str], count: int | None) -> tuple[str, ...]:
-    """The latest of the live members, at most twice as many as were counted: unlogged departures must not pile up."""
-    if count is None or len(live) <= 2 * count:
-        return tuple(live)
-    return tuple(live)[-2 * count :] if count else tuple(live)[-1:]
-
-
-def members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
+def _members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
     """The members of the generation: by the leader's assignment if printed, else those that match the count."""
     ids = _member_ids(slot)
-    members = {_member(m, slot.joined.get(m) or participants.of_member(m), m) for m in ids}
+    members = {_member(m, slot.joined.get(m) or participants.of_member(m)) for m in ids}
     return _in_order(members | _successors(slot, members))
 
 
@@ -231,12 +209,12 @@ def _in_order(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
-    """Clients with another id that replaced a static member: they get its assignment in this generation (KIP-345)."""
+    # Clients with another id that replaced a static member: they get its assignment in this generation (KIP-345).
     instances = {m.instance_id for m in members if m.instance_id}
     if not instances:
         return set()
     clients = {m.client_id for m in members}
-    joined = (_member(m, participant, m) for m, participant in slot.joined.items())
+    joined = (_member(m, participant) for m, participant in slot.joined.items())
     return {m for m in joined if m.instance_id in instances and m.client_id not in clients}
 
 
@@ -247,7 +225,7 @@ def _member_ids(slot: Slot) -> set[str]:
     count = slot.stabilized.member_count if slot.stabilized else None
     if slot.emptied is not None and not joined and count is None:
         return set()
-    named = {m for m in joined if not m.startswith("?")}
+    named = {m for m in joined if not is_placeholder(m)}
     both = live | joined if named or not joined else _with_unnamed(live, slot)
     for candidate in (both, live, joined):
         if count is not None and len(candidate) == count:
@@ -260,50 +238,37 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    """The live members, with the placeholders of clients that joined without logging a member id, as old ones do."""
+    # The live members, with the placeholders of clients that joined without logging a member id, as old ones do.
     # A join of a client stands for the live id with its name; a placeholder that did not join is left out.
     names = {name_in_member_id(m) for m in live}
-    live = {m for m in live if not m.startswith("?") or m in slot.joined}
-    return live | {
-        m for m, participant in slot.joined.items() if not names & (_clients(m, participant) | participant.instance_ids)
-    }
-
-
-def _clients(member: str, participant: Participant) -> frozenset[str]:
-    """The client ids that a placeholder may stand for: of a Streams instance only that of its thread."""
-    return frozenset({member[1:]}) if member[1:] in participant.client_ids else participant.client_ids
+    live = {m for m in live if not is_placeholder(m) or m in slot.joined}
+    for member, participant in slot.joined.items():
+        # Of a Streams instance a placeholder stands for the client of its thread alone.
+        thread = participant.client_ids & {member[1:]}
+        if not names & ((thread or participant.client_ids) | participant.instance_ids):
+            live.add(member)
+    return live
 
 
 @lru_cache(maxsize=1 << 10)
-def _member(member_id: str, participant: Participant | None, key: str) -> Member:
+def _member(member_id: str, participant: Participant | None) -> Member:
     """A member as the report shows it, the same object in every generation."""
-    name = name_in_member_id(member_id)
-    instance = client = None
-    if participant is not None:
-        if name in participant.instance_ids or (name is None and len(participant.instance_ids) == 1):
-            instance = name or next(iter(participant.instance_ids))
-            client = next(iter(sorted(participant.client_ids - {instance})), None) or next(
-                iter(participant.client_ids), None
-            )
-        elif name in participant.client_ids or not participant.client_ids:
-            client = name or erlang_process(participant.name)
-        elif key.startswith("?") or is_bare_member_id(member_id) or name is None:
-            client = key[1:] if key[1:] in participant.client_ids else min(participant.client_ids)
-        else:
-            client = name
-    else:
-        client = name
-    host = min(participant.hosts or participant.endpoints, default=None) if participant is not None else None
-    return Member(
-        member_id=None if key.startswith("?") else member_id,
-        client_id=client,
-        instance_id=instance,
-        host=host,
-    )
+    name, shown = name_in_member_id(member_id), None if is_placeholder(member_id) else member_id
+    if participant is None:
+        return Member(member_id=shown, client_id=name)
+    instance, client, clients = None, name, participant.client_ids
+    if name in participant.instance_ids or (name is None and len(participant.instance_ids) == 1):
+        instance = name or next(iter(participant.instance_ids))
+        client = min(clients - {instance}, default=min(clients, default=None))
+    elif not clients:
+        client = name or erlang_process(participant.name)
+    elif name is None or (shown is None and name not in clients):
+        client = member_id[1:] if member_id[1:] in clients else min(clients)
+    host = min(participant.hosts or participant.endpoints, default=None)
+    return Member(member_id=shown, client_id=client, instance_id=instance, host=host)
 
 
-def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
-    """The outcome of the generation, given the one after it."""
+def _outcome_of(slot: Slot, following: Slot | None) -> Outcome:
     if slot.emptied is not None and slot.stabilized is None and not slot.joined:
         return "empty"
     if slot.received is not None or slot.sync_times:
@@ -313,11 +278,10 @@ def outcome_of(slot: Slot, following: Slot | None) -> Outcome:
     return "superseded" if following is not None else "unknown"
 
 
-def generation_of(
+def _generation_of(
     slot: Slot, before: Generation | None, following: Slot | None, participants: Participants
 ) -> Generation:
-    """The generation that a slot describes."""
-    members = members_of(slot, participants)
+    members = _members_of(slot, participants)
     ids = {m.member_id for m in members if m.member_id}
     previous = {m.member_id for m in before.members if m.member_id} if before else set()
     reasons = [p.reason for p in slot.prepared if p.reason]
@@ -330,7 +294,7 @@ def generation_of(
         members=members,
         joined=tuple(sorted(ids - previous)),
         left=tuple(sorted(previous - ids)),
-        outcome=outcome_of(slot, following),
+        outcome=_outcome_of(slot, following),
         reason=reasons[0] if reasons else None,
         failures=tuple(dict.fromkeys(_failure(e) for e in slot.failures)),
     )
@@ -341,8 +305,7 @@ def _failure(event: Event) -> str:
     return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
 
 
-def rebalance_of(slot: Slot) -> Rebalance:
-    """The rebalance that led to this generation."""
+def _rebalance_of(slot: Slot) -> Rebalance:
     started = slot.started_at()
     events: list[Event] = [*slot.prepared]
     events += [e for e in (slot.stabilized, slot.received, slot.computed) if e is not None]
@@ -410,7 +373,7 @@ class GroupEpochs:
                 slot.lagging.add(event.member)
             slot.members.setdefault(event.member, participant)
         if slot.bumped is None and slot.computed is None:
-            slot.members.update({m: a for m, a in live.items() if not m.startswith("?")})
+            slot.members.update({m: a for m, a in live.items() if not is_placeholder(m)})
         if event.after == "STABLE" and event.at is not None:
             slot.stable_times.append(event.at)
 
@@ -428,7 +391,7 @@ class GroupEpochs:
             return False
         if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_REBALANCE_MS:
             return False
-        epoch.members.update({m: a for m, a in slot.joined.items() if not m.startswith("?")})
+        epoch.members.update({m: a for m, a in slot.joined.items() if not is_placeholder(m)})
         epoch.stable_times += slot.sync_times
         return True
 
@@ -438,18 +401,19 @@ class GroupEpochs:
 
 
 def _admitted(live: Members) -> dict[str, Participant]:
-    return {m: a for m, a in live.items() if not m.startswith("?") and m not in live.joining}
+    return {m: a for m, a in live.items() if not is_placeholder(m) and m not in live.joining}
 
 
-def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
-    """The epochs as generations."""
+def _generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
     found: list[Generation] = []
     for index, slot in enumerate(slots):
         earlier = slots[index - 1].lagging if index else frozenset()
         before = {m.member_id for m in found[-1].members if m.member_id} - earlier if found else set()
-        members = _in_order(_member(m, participant, m) for m, participant in slot.members.items())
+        members = _in_order(_member(m, participant) for m, participant in slot.members.items())
         ids = {m.member_id for m in members if m.member_id} - slot.lagging
-        last = index == len(slots) - 1
+        outcome: Outcome = "superseded" if index < len(slots) - 1 else "unknown"
+        if slot.stable_times or not members:
+            outcome = "stable" if slot.stable_times else "empty"
         found.append(
             Generation(
                 generation=slot.epoch,
@@ -460,30 +424,10 @@ def generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
                 members=members,
                 joined=tuple(sorted(ids - before)),
                 left=tuple(sorted(before - ids)),
-                outcome="stable"
-                if slot.stable_times
-                else "empty"
-                if not members
-                else "unknown"
-                if last
-                else "superseded",
+                outcome=outcome,
             )
         )
     return found
-
-
-def rebalances_of(slots: Sequence[EpochSlot]) -> list[Rebalance]:
-    """Each bump of the epoch as a rebalance."""
-    return [
-        Rebalance(
-            generation=slot.epoch,
-            started_at=slot.first_at or 0,
-            stabilized_at=slot.computed.at if slot.computed else None,
-            completed_at=max(slot.stable_times, default=None),
-            events=tuple(e for e in (slot.bumped, slot.computed) if e is not None),
-        )
-        for slot in slots
-    ]
 
 
 def all_generations(
@@ -493,9 +437,9 @@ def all_generations(
     classic: list[Generation] = []
     for index, slot in enumerate(slots):
         following = slots[index + 1] if index + 1 < len(slots) else None
-        classic.append(generation_of(slot, classic[-1] if classic else None, following, participants))
+        classic.append(_generation_of(slot, classic[-1] if classic else None, following, participants))
     began = [(slot.first_at(), generation) for slot, generation in zip(slots, classic, strict=True)]
-    began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, generations_of(bumps), strict=True)]
+    began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, _generations_of(bumps), strict=True)]
     return tuple(generation for _, generation in sorted(began, key=lambda b: (b[0], b[1].generation)))
 
 
@@ -503,14 +447,19 @@ def all_rebalances(
     classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
 ) -> tuple[Rebalance, ...]:
     """The rebalances of a group, oldest first; those within `rejoins` changed no member."""
-    found = [rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
+    found = [_rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
     without_end = (*classic.passed_over, *classic.unfinished)
     found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
-    found += rebalances_of(bumps)
+    found += [
+        Rebalance(
+            generation=slot.epoch,
+            started_at=slot.first_at or 0,
+            stabilized_at=slot.computed.at if slot.computed else None,
+            completed_at=max(slot.stable_times, default=None),
+            events=tuple(e for e in (slot.bumped, slot.computed) if e is not None),
+        )
+        for slot in bumps
+    ]
     again = [(out - REQUEST_MS, back + REQUEST_MS) for out, back in rejoins]
-    found = [replace(r, followup="rejoin") if _is_within(again, r.started_at) else r for r in found]
+    found = [replace(r, followup="rejoin") if any(a <= r.started_at <= b for a, b in again) else r for r in found]
     return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
-
-
-def _is_within(spans: Iterable[tuple[int, int]], at: int) -> bool:
-    return any(begin <= at <= end for begin, end in spans)

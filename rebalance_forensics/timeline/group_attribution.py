@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
+from rebalance_forensics.timeline.time_index import sets_by_key
 
 OF_A_MEMBER = (
     ev.JoinStarted, ev.JoinRequested, ev.JoinSucceeded, ev.JoinReported, ev.JoinFailed, ev.SyncSucceeded,
@@ -71,7 +71,7 @@ def concerning(
 
 
 def _is_banner(event: Event, group: str) -> bool:
-    """True for the start of a client's process of this or of an unknown group, and for starts and stops of workers."""
+    # True for the start of a client's process of this or of an unknown group, and for starts and stops of workers.
     # Compose and the like put the containers of one deployment into one stream, each line with its container's name.
     if event.speaker.role == "broker":
         return False
@@ -82,20 +82,16 @@ def _is_banner(event: Event, group: str) -> bool:
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
     """The files of processes that are configured for other groups only and have no line of this group."""
-    groups: dict[str, set[str]] = defaultdict(set)
-    for event in shared:
-        if isinstance(event, ev.SettingsReported) and (named := group_in(event)):
-            groups[event.speaker.file].add(named)
+    configured = (event for event in shared if isinstance(event, ev.SettingsReported))
+    groups = sets_by_key((event.speaker.file, named) for event in configured if (named := group_in(event)))
     return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
 
 
 def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """The shared events; a client's lines about its membership get the group that its other lines name."""
     # librdkafka prints the group with its requests, and only the client with the answers.
-    known: dict[_Client, set[str | None]] = defaultdict(set)
-    for e in own:
-        if e.speaker.client_id and e.speaker.role == "other":
-            known[place_name(e), e.speaker.client_id].add(_handle(e))
+    of_others = (e for e in own if e.speaker.client_id and e.speaker.role == "other")
+    known = sets_by_key(((place_name(e), e.speaker.client_id), _handle(e)) for e in of_others)
     if not known:
         return list(shared)
     without_siblings = (e for e in shared if not _is_of_its_sibling(known, e))
@@ -107,7 +103,7 @@ def _is_of_known_client(known: Mapping[_Client, set[str | None]], event: Event) 
 
 
 def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
-    """True for a line of another consumer in the same process: same client id, another librdkafka handle."""
+    # True for a line of another consumer in the same process: same client id, another librdkafka handle.
     handles, handle = known.get((place_name(event), event.speaker.client_id), set()), _handle(event)
     return bool(handles) and handle is not None and not {handle, None} & handles
 
@@ -123,7 +119,7 @@ def _handle(event: Event) -> str | None:
 
 
 def _is_named_after(group: str, client: str) -> bool:
-    """A Streams client without client.id is called `{application.id}-{uuid}`, and the application id is the group."""
+    # A Streams client without client.id is called `{application.id}-{uuid}`, and the application id is the group.
     return client == f"{group}-{process_of_streams_client(client)}"
 
 

@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ from rebalance_forensics.timeline.identity.log_writers import with_process_place
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_MS, TICK_MS
 
 # Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors.
@@ -59,7 +58,9 @@ class GroupLines(Struct, frozen=True):
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
     """The lines of a group, each once and with the role that its log shows: broker, client, worker."""
-    lines = _with_answers(_without_failed_joins(_without_mentions(distinct(own))))
+    known = distinct(own)
+    # A line that does no more than name the group counts where there are no others.
+    lines = list(map(_as_meant, [event for event in known if not isinstance(event, ev.GroupMentioned)] or known))
     tied = ungrouped.of_ungrouped_clients(group, lines)
     lines = distinct([*lines, *tied]) if tied else lines
     unknown = [event for event in lines if event.speaker.role == "unknown"]
@@ -70,13 +71,13 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
     if logs and (any(e.at is None for e in chain(lines, near)) or any(taken & log.origins for log in logs)):
         near, logs = [*near, *_all(logs)], ()
     near = [event for event in near if event.origin not in taken]
-    sessions = with_sessions(group, own_lines, near)
+    sessions = _with_sessions(group, own_lines, near)
     if sessions:
         own_lines = distinct([*own_lines, *sessions])
         taken = {event.origin for event in sessions}
-        near = [event for event in near if event.origin not in taken and not is_of_any_client(event)]
+        near = [event for event in near if event.origin not in taken and not _is_of_any_client(event)]
     has_unknown = any(event.speaker.role == "unknown" for event in near)
-    nearby = with_roles(_with_answers(near), [*lines, *_all(logs)] if has_unknown else lines)
+    nearby = with_roles(list(map(_as_meant, near)), [*lines, *_all(logs)] if has_unknown else lines)
     return GroupLines(group, tuple(own_lines), tuple(nearby), logs)
 
 
@@ -90,34 +91,13 @@ def attributed(lines: GroupLines) -> tuple[tuple[Event, ...], tuple[ProcessLog, 
     return (*lines.own, *adopted(lines.group, lines.own, distinct(concern))), logs
 
 
-def _without_mentions(own: list[Event]) -> list[Event]:
-    """The lines without those that do no more than name the group, unless there are no others."""
-    return [event for event in own if not isinstance(event, ev.GroupMentioned)] or own
-
-
-def _without_failed_joins(events: Iterable[Event]) -> list[Event]:
-    """The events, with "joined … generation -1" as what it is: the generation was reset during the join."""
-    return [_reset(e) if _lacks_generation(e) else e for e in events]
-
-
-def _lacks_generation(event: Event) -> bool:
-    return isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION
-
-
-def _reset(event: Event) -> ev.GenerationReset:
-    return ev.GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
-
-
-def _with_answers(events: Iterable[Event]) -> list[Event]:
-    """The events, with a CoordinatorLost whose cause is an answer of that coordinator as the answer itself."""
-    return [_answered(event) if isinstance(event, ev.CoordinatorLost) else event for event in events]
-
-
-def _answered(lost: ev.CoordinatorLost) -> Event:
-    answer = _ANSWER.search(lost.cause or "")
-    if answer is None:
-        return lost
-    return ev.HeartbeatFailed(**in_common(lost), error=_ANSWERS[answer[0]])
+def _as_meant(event: Event) -> Event:
+    """A join of generation -1 as the reset that it is; a coordinator lost for its own answer as that answer."""
+    if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION:
+        return ev.GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
+    if isinstance(event, ev.CoordinatorLost) and (answer := _ANSWER.search(event.cause or "")) is not None:
+        return ev.HeartbeatFailed(**in_common(event), error=_ANSWERS[answer[0]])
+    return event
 
 
 # A client id comes from the process's configuration, from member ids in the same log, or from a member id that the
@@ -154,30 +134,22 @@ def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> Grou
 
 def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
     """The group's own lines, those without a client id with the only one that their process configured."""
-    nameless = {place_name(e) for e in own if _is_java_line(e)} - {place_name(e) for e in own if _names_its_speaker(e)}
+    named = {place_name(e) for e in own if e.speaker.role != "broker" and e.speaker.client_id is not None}
+    nameless = {place_name(e) for e in own if _is_java_line(e)} - named
     names = _configured(group, nameless, shared) if nameless else {}
-    if not names:
-        return own
-    return [_with_configured_name(event, names) for event in own]
+    return [_with_configured_name(event, names) for event in own] if names else own
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
     """Place -> client id, where all consumers configured there have the same one and are of this group."""
-    names_by_place: dict[str, set[str | None]] = defaultdict(set)
-    for event in shared:
-        if isinstance(event, ev.SettingsReported) and event.kind == "ConsumerConfig" and place_name(event) in places:
-            names_by_place[place_name(event)].add(
-                dict(event.settings).get("client.id") if group_in(event) == group else None
-            )
+    dumps = (e for e in shared if isinstance(e, ev.SettingsReported) and e.kind == "ConsumerConfig")
+    configured = ((place_name(e), dict(e.settings).get("client.id") if group_in(e) == group else None) for e in dumps)
+    names_by_place = sets_by_key((place, name) for place, name in configured if place in places)
     return {place: name for place, (name, *others) in names_by_place.items() if name and not others}
 
 
 def _is_java_line(event: Event) -> bool:
     return event.speaker.role == "consumer" and event.group is not None
-
-
-def _names_its_speaker(event: Event) -> bool:
-    return event.speaker.role != "broker" and event.speaker.client_id is not None
 
 
 def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
@@ -188,7 +160,7 @@ def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
 def _with_names_from_member_ids(
     events: Sequence[Event], shared: Sequence[Event]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with."""
+    # Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with.
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
     writers: dict[Place | str, set[str | None]] = defaultdict(set)
@@ -202,9 +174,7 @@ def _with_names_from_member_ids(
     by_file = {file: found for file, found in by_file.items() if len(writers[file]) == 1}
     # In a rolled log a member id may stand in only one of the files.
     names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
-    if not names:
-        return events, shared
-    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
+    return _with_names(events, names), _with_names(shared, names)
 
 
 def _with_introduced_names(
@@ -219,16 +189,11 @@ def _with_introduced_names(
         near = [place for place, times in asked.items() if any(at - TICK_MS <= t <= at + REQUEST_MS for t in times)]
         if len(near) == 1:
             names_by_place[near[0]].add(name)
-    places: dict[str, set[str]] = defaultdict(set)
-    for place, found in names_by_place.items():
-        for name in found:
-            places[name].add(place)
+    places = sets_by_key((name, place) for place, found in names_by_place.items() for name in found)
     names: dict[Place | str, str] = {
         place: name for place, (name, *others) in names_by_place.items() if not others and len(places[name]) == 1
     }
-    if not names:
-        return events, shared
-    return [_with_name(event, names) for event in events], [_with_name(event, names) for event in shared]
+    return _with_names(events, names), _with_names(shared, names)
 
 
 def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[int, str]]:
@@ -261,11 +226,13 @@ def _lacks_client_id(event: Event) -> bool:
     return event.speaker.role == "other" and event.speaker.client_id is None
 
 
+def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Sequence[Event]:
+    """The lines, those that print no client id with the client id of their file or place."""
+    return [_with_name(event, names) for event in events] if names else events
+
+
 def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
-    """A line with the client id of its file or place, if it prints none itself."""
-    if not _lacks_client_id(event):
-        return event
-    name = names.get(place_of(event)) or names.get(place_name(event))
+    name = (names.get(place_of(event)) or names.get(place_name(event))) if _lacks_client_id(event) else None
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
@@ -296,12 +263,10 @@ class _Session(Struct, frozen=True):
         return self.end.generation if self.end is not None else None
 
 
-def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
+def _with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
     """The sessions of Sarama's members as events of the group; they replace those of `near` with the same origin."""
-    logs: dict[Place, list[Event]] = defaultdict(list)
-    for event in own:
-        if isinstance(event, ev.CoordinatorFound | ev.CoordinatorLost) and event.speaker.role == "other":
-            logs[place_of(event)].append(event)
+    lookups = (e for e in own if isinstance(e, ev.CoordinatorFound | ev.CoordinatorLost))
+    logs: dict[Place, list[Event]] = lists_by_key((place_of(e), e) for e in lookups if e.speaker.role == "other")
     if not logs:
         return []
     places_with_sessions: set[Place] = set()
@@ -314,30 +279,32 @@ def with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> li
         sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(places_with_sessions, key=str)
     ]
     sessions = [session for log in lines for session in _sessions(log)]
-    return [
-        *_of_sessions(group, sessions),
-        *(replace(e, group=group) for log in lines for e in _closes_after_sessions(log)),
-    ]
+    # A close that follows the end of a session is of that client, not of another one in the process.
+    closes = (
+        replace(event, group=group)
+        for log in lines
+        for before, event in pairwise(log)
+        if _ends_a_session(before) and isinstance(event, ev.ConsumerClosed)
+    )
+    return [*_of_sessions(group, sessions), *closes]
 
 
-def is_of_any_client(event: Event) -> bool:
-    """True for the close of a Sarama client that may be a producer's: the line does not show its purpose."""
+def _is_of_any_client(event: Event) -> bool:
+    # True for the close of a Sarama client that may be a producer's: the line does not show its purpose.
     return isinstance(event, ev.ConsumerClosed) and event.pattern == _CLOSES and event.group is None
 
 
 def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
-    reached: dict[int, set[int]] = defaultdict(set)
-    for session in sessions:
-        if session.generation is not None and session.joined is not None and session.joined.at is not None:
-            reached[session.joined.at].add(session.generation)
+    known = ((s.joined, s.generation) for s in sessions if s.joined is not None and s.generation is not None)
+    reached = sets_by_key((joined.at, generation) for joined, generation in known if joined.at is not None)
     for session in sessions:
         if session.asks is not None:
-            yield ev.JoinStarted(**_common(session.asks, group))
+            yield ev.JoinStarted(**in_common(session.asks) | {"group": group})
         if session.joined is not None:
             generation = (
                 session.generation if session.end is not None else _generation_of_others(reached, session.joined)
             )
-            common = _common(session.joined, group)
+            common = in_common(session.joined) | {"group": group}
             if generation is None:
                 yield ev.JoinReported(**common, member=session.member)
             else:
@@ -347,7 +314,7 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
 
 
 def _generation_of_others(reached: Mapping[int, set[int]], joined: Event) -> int | None:
-    """The generation that others joined at the same time; for a member whose log ends before its session."""
+    # The generation that others joined at the same time; for a member whose log ends before its session.
     at = joined.at
     if at is None:
         return None
@@ -392,16 +359,5 @@ def _session(
     return _Session(member, before or lookups[0], joined, end)
 
 
-def _closes_after_sessions(log: Sequence[Event]) -> Iterator[Event]:
-    """The closes that follow the end of a session: they are of that client, not of another one in the process."""
-    return (
-        event for before, event in pairwise(log) if _ends_a_session(before) and isinstance(event, ev.ConsumerClosed)
-    )
-
-
 def _ends_a_session(event: Event) -> bool:
     return isinstance(event, ev.PartitionsRevoked) and event.group is None and event.generation is not None
-
-
-def _common(event: Event, group: str) -> dict[str, Any]:
-    return {**in_common(event), "group": group}

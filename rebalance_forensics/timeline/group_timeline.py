@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 from typing import cast as as_type
 
@@ -36,7 +36,7 @@ Move = Departure | Arrival | Stop
 _UNKNOWN: Any = object()
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True)
 class Timeline:
     """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
 
@@ -87,10 +87,10 @@ class Timeline:
             found = known[answer] = answer(self)
         return found
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The time of the first line that names the group."""
-        return self.cached(_begin)
+        return next((e.at for e in self.own if e.group is not None and e.at), 0)
 
     @property
     def is_classic(self) -> bool:
@@ -100,24 +100,24 @@ class Timeline:
 
     def measured(self, ms: int) -> int | None:
         """A span between two of its lines; None where the lines have no times, only an order."""
-        return ms if self.cached(_has_times) else None
+        return ms if is_timed(self.first) else None
 
-    @property
+    @cached_property
     def last(self) -> int:
         """The time of the last event."""
-        return self.cached(_end)
+        return max((self.nearby.last, *(time_of(lines[-1]) for lines in (self.own, self.ungrouped) if lines)))
 
-    @property
+    @cached_property
     def departures(self) -> TimeIndex[Departure]:
         """The departures of its members."""
         return self.membership.departures
 
-    @property
+    @cached_property
     def arrivals(self) -> TimeIndex[Arrival]:
         """The arrivals of its members; a member that came back is among them."""
         return self.membership.arrivals
 
-    @property
+    @cached_property
     def returns(self) -> TimeIndex[StaticReturn]:
         """The returns of static members without a rebalance."""
         return self.membership.returns
@@ -127,10 +127,11 @@ class Timeline:
         """True where a coordinator's lines about this group are at hand."""
         return bool(self.coordinator_events)
 
-    @property
+    @cached_property
     def coordinator_events(self) -> TimeIndex[Event]:
         """Coordinators' lines about this group, without those of the authorizer's log."""
-        return self.cached(_coordinator_events)
+        lines = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
+        return TimeIndex((e for e in lines if not isinstance(e, ev.AccessDenied)), time_of, ordered=True)
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
@@ -143,21 +144,19 @@ class Timeline:
     def _of_types(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
         if not self.shows_any(kinds):
             return NOTHING
-        return joined((self._by_clients(kinds), self.ungrouped.of_type(*kinds)), by_time_then_origin)
-
-    def _by_clients(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
-        """The lines of these types without those of brokers that name no group."""
-        return joined((self.own.of_type(*kinds), self.nearby.of_type(*kinds)), time_of)
+        by_clients = joined((self.own.of_type(*kinds), self.nearby.of_type(*kinds)), time_of)
+        return joined((by_clients, self.ungrouped.of_type(*kinds)), by_time_then_origin)
 
     def disconnected(self, *causes: str) -> TimeIndex[ev.NodeDisconnected]:
         """The connections that clients lost, or could not make, for one of these causes."""
-        own = [lines for cause in causes if (lines := self.own.disconnected.get(cause))]
-        return joined((*own, *self.nearby.with_cause(*causes)), time_of)
+        logs = self.own, *self.nearby.logs
+        return joined((lines.disconnected.get(cause, NOTHING) for lines in logs for cause in causes), time_of)
 
-    @property
+    @cached_property
     def versions(self) -> TimeIndex[ev.VersionReported]:
         """The version lines that differ from the one before at their place."""
-        return self.cached(_versions)
+        logs = self.own, *self.nearby.logs, self.ungrouped
+        return joined((lines.versions for lines in logs), time_of)
 
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types in a participant's own log; all of them for `Event`."""
@@ -174,8 +173,9 @@ class Timeline:
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
         """True where it has an event or fact of one of these types."""
-        return not self.cached_as("kinds", self._kinds).isdisjoint(kinds)
+        return not self._kinds.isdisjoint(kinds)
 
+    @cached_property
     def _kinds(self) -> frozenset[type[Event | Fact]]:
         facts: tuple[TimeIndex[Any], ...] = (
             self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
@@ -193,29 +193,6 @@ class Timeline:
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
         events = as_type("TimeIndex[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds)
         return events.by(self.participants.of_speaker)
-
-
-def _versions(timeline: Timeline) -> TimeIndex[ev.VersionReported]:
-    return joined(
-        (timeline.own.versions, *(log.versions for log in timeline.nearby.logs), timeline.ungrouped.versions), time_of
-    )
-
-
-def _begin(timeline: Timeline) -> int:
-    return next((e.at for e in timeline.own if e.group is not None and e.at), 0)
-
-
-def _end(timeline: Timeline) -> int:
-    return max((timeline.nearby.last, *(time_of(lines[-1]) for lines in (timeline.own, timeline.ungrouped) if lines)))
-
-
-def _has_times(timeline: Timeline) -> bool:
-    return is_timed(timeline.first)
-
-
-def _coordinator_events(timeline: Timeline) -> TimeIndex[Event]:
-    lines = (e for e in timeline.own if e.speaker.role == "broker" and e.group is not None)
-    return TimeIndex((e for e in lines if not isinstance(e, ev.AccessDenied)), time_of, ordered=True)
 
 
 def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:

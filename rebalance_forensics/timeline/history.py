@@ -20,21 +20,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
-from rebalance_forensics.timeline.model import (
-    Generation,
-    GroupHistory,
-    Identity,
-    Lane,
-    Mark,
-    RunningVersion,
-    Span,
-    SpanKind,
-    UnreadSpan,
-)
-from rebalance_forensics.timeline.ownership.ledger import Owner
+from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
 from rebalance_forensics.timeline.ownership.owners import ownership_of
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
-from rebalance_forensics.timeline.timeouts import shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
+from rebalance_forensics.timeline.timeouts import owner_of, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
@@ -44,9 +33,6 @@ SHOWN_SETTINGS = (
     "num.stream.threads", "num.standby.replicas", "probing.rebalance.interval.ms", "acceptable.recovery.lag",
     "max.warmup.replicas", "group.initial.rebalance.delay.ms", "group.max.size", "offsets.retention.minutes",
 )  # fmt: skip
-
-
-_KIND_AND_NAME = attrgetter("kind", "name")
 
 
 def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
@@ -64,7 +50,9 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
         pauses=tuple(timeline.pauses),
         read=owners.read,
         unread=tuple(owners.spans),
-        identities=tuple([_identity(timeline, a) for a in sorted(timeline.membership.members, key=_KIND_AND_NAME)]),
+        identities=tuple(
+            [_identity(timeline, a) for a in sorted(timeline.membership.members, key=attrgetter("kind", "name"))]
+        ),
         lanes=lanes_of(timeline) if lanes else (),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
         versions=_versions(timeline),
@@ -97,12 +85,8 @@ def _identity(timeline: Timeline, participant: Participant) -> Identity:
 
 
 def _versions(timeline: Timeline) -> tuple[RunningVersion, ...]:
-    found = {(_who(e), e.version) for e in timeline.versions if e.product == "kafka"}
+    found = {(e.speaker.host or e.speaker.file, e.version) for e in timeline.versions if e.product == "kafka"}
     return tuple(RunningVersion(name=name, version=version) for name, version in sorted(found))
-
-
-def _who(event: Event) -> str:
-    return event.speaker.host or event.speaker.file
 
 
 _LABELS: Mapping[str, str] = {
@@ -118,12 +102,8 @@ LEAST_OTHERS = 100
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """A lane for each member, followed by those of its threads, then one for each coordinator."""
-    marks: Marks = defaultdict(list)
-    for event in _events_of_lanes(timeline):
-        mark = mark_of(event)
-        if mark is not None:
-            for name in _lane_names(timeline, event, mark):
-                marks[name].append(mark)
+    marked = ((event, mark) for event in _events_of_lanes(timeline) if (mark := _mark_of(event)) is not None)
+    marks = lists_by_key((name, mark) for event, mark in marked for name in _lane_names(timeline, event, mark))
     members = sorted(timeline.membership.members, key=lambda a: a.name)
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
@@ -219,6 +199,7 @@ def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterat
         label = f"generation {generation.generation}"
         number = generation.generation
         begin = generation.completed_at or generation.started_at
+        end = ordered[index + 1].started_at if index + 1 < len(ordered) else None
         if begin > generation.started_at:
             yield Span(
                 started_at=generation.started_at,
@@ -227,29 +208,17 @@ def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterat
                 label=f"joining {label}",
                 generation=number,
             )
-        yield Span(
-            started_at=begin, ended_at=_next_start(ordered, index), kind="member", label=label, generation=number
-        )
+        yield Span(started_at=begin, ended_at=end, kind="member", label=label, generation=number)
 
 
 def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
-    found: dict[str | None, list[int]] = defaultdict(list)
-    for place, generation in enumerate(timeline.generations):
-        for member in generation.members:
-            found[member.member_id].append(place)
-    return found
-
-
-def _next_start(ordered: Sequence[Generation], index: int) -> int | None:
-    return ordered[index + 1].started_at if index + 1 < len(ordered) else None
+    numbered = enumerate(timeline.generations)
+    return lists_by_key((member.member_id, place) for place, generation in numbered for member in generation.members)
 
 
 def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
-    found: dict[str | None, list[int]] = defaultdict(list)
-    for place, pause in enumerate(timeline.pauses):
-        found[pause.client_id].append(place)
-        found[pause.member_id].append(place)
-    return found
+    numbered = enumerate(timeline.pauses)
+    return lists_by_key((name, place) for place, pause in numbered for name in (pause.client_id, pause.member_id))
 
 
 def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
@@ -269,7 +238,8 @@ def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator
 
 def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
     """The span before a departure in which the member could not read: by its partitions, else by its timeouts."""
-    unread = timeline.cached(_unread_by_client)
+    spans = ownership_of(timeline).spans
+    unread = timeline.cached_as("unread by client", lambda: grouped(spans, lambda gap: gap.client_id or ""))
     gaps = [
         gap
         for name in {*participant.client_ids, participant.name}
@@ -284,10 +254,10 @@ def _until_departure(timeline: Timeline, participant: Participant, departure: De
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
         kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
     elif departure.why == "poll-timeout":
-        poll = shown_poll_ms(timeline, owner=_owner(timeline, departure)) or 0
+        poll = shown_poll_ms(timeline, owner=owner_of(timeline, departure)) or 0
         kind, began = "stuck", departure.at - poll
     else:
-        session = shown_session_ms(timeline, _owner(timeline, departure)) or 0
+        session = shown_session_ms(timeline, owner_of(timeline, departure)) or 0
         kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
     if kind is not None and began < departure.at:
         label = _LABELS.get(kind, "no heartbeat arrived until its session expired")
@@ -295,29 +265,12 @@ def _until_departure(timeline: Timeline, participant: Participant, departure: De
         yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
 
 
-def _owner(timeline: Timeline, departure: Departure) -> Owner:
-    """The consumer whose timeouts apply: the client in the member id, else the first of the participant."""
-    participant = departure.participant
-    named = timeline.participants.client_of(departure.member or "")
-    return participant, named or min(participant.client_ids, default="")
-
-
-def _unread_by_client(timeline: Timeline) -> dict[str, list[UnreadSpan]]:
-    return grouped(ownership_of(timeline).spans, lambda gap: gap.client_id or "")
-
-
 def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
     spans: dict[str, list[Span]] = defaultdict(list)
     for term in timeline.coordinators:
-        if term.started_at is not None:
-            spans[term.broker].append(
-                Span(
-                    started_at=term.started_at,
-                    ended_at=term.ended_at,
-                    kind="coordinating",
-                    label=f"{term.broker} coordinates",
-                )
-            )
+        if (at := term.started_at) is not None:
+            label = f"{term.broker} coordinates"
+            spans[term.broker].append(Span(started_at=at, ended_at=term.ended_at, kind="coordinating", label=label))
     return [
         Lane(name=broker, kind="broker", spans=tuple(spans[broker]), marks=tuple(marks.get(broker, ())))
         for broker in sorted(spans)
@@ -356,7 +309,7 @@ def _words(event: str) -> tuple[str, str]:
     return words, words.replace("-", " ")
 
 
-def mark_of(event: Event) -> Mark | None:
+def _mark_of(event: Event) -> Mark | None:
     """The mark of an event; None for events without a time and those that would only fill the lanes."""
     replaces = isinstance(event, ev.ThreadAdded) and event.replacing
     severity = "fault" if replaces else _SEVERITIES.get(type(event))

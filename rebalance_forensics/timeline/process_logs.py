@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -21,7 +22,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on
 from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, distinct, time_of
 from rebalance_forensics.timeline.identity.copied_logs import lines_in_common
 from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
-from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, joined
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, joined
 from rebalance_forensics.utc_offsets import offset_at
 
 E = TypeVar("E", bound=Event)
@@ -40,9 +41,7 @@ class ProcessLines(EventIndex):
     @cached_property
     def by_client(self) -> dict[str | None, EventIndex]:
         """Client id -> its lines."""
-        clients: dict[str | None, list[Event]] = defaultdict(list)
-        for event in self:
-            clients[event.speaker.client_id].append(event)
+        clients = grouped(self, attrgetter("speaker.client_id"))
         return {client: EventIndex(lines) for client, lines in clients.items()}
 
     @cached_property
@@ -129,13 +128,7 @@ class ProcessLogs:
     """The process logs of a cluster, by place."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        by_log: dict[Place, list[Event]] = defaultdict(list)
-        for event in events:
-            by_log[place_of(event)].append(event)
-        self._logs: dict[str, list[ProcessLog]] = defaultdict(list)
-        for lines in by_log.values():
-            log = ProcessLog(lines)
-            self._logs[log.place_name].append(log)
+        self._logs = grouped(map(ProcessLog, grouped(events, place_of).values()), attrgetter("place_name"))
 
     def at(self, places: Collection[str]) -> tuple[ProcessLog, ...]:
         """The logs that were written at these places."""
@@ -181,11 +174,6 @@ class NearbyLines:
         """All lines, oldest first."""
         return iter(joined(self.logs, by_time_then_origin))
 
-    @property
-    def first_lines(self) -> list[TimeIndex[Event]]:
-        """The first line of each client in each log."""
-        return [log.first_of_each for log in self.logs]
-
     @cached_property
     def last(self) -> int:
         """The time of the last line; 0 without any."""
@@ -194,10 +182,6 @@ class NearbyLines:
     def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
         """The lines of these types."""
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
-
-    def with_cause(self, *causes: str) -> list[TimeIndex[ev.NodeDisconnected]]:
-        """The lost connections with one of these causes, log by log."""
-        return [lines for log in self.logs for cause in causes if (lines := log.disconnected.get(cause))]
 
     def until(self, place: str) -> int:
         """The time of the last line at a place; 0 without any."""

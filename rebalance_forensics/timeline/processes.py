@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from heapq import merge
 
 from msgspec import Struct
@@ -50,12 +51,11 @@ def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLi
     if not lines.by_clients:
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
-    starts = starts_of(participants, _with_starts_nearby(participants, lines, nearby))
+    starts = _starts_of(participants, _with_starts_nearby(participants, lines, nearby))
     return Processes(numbered("start", starts), numbered("stop", stops))
 
 
 def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> EventIndex:
-    """The lines, with those of its process that may show how a participant started."""
     if not nearby:
         return lines
     banners = nearby.of_type(ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported)
@@ -69,19 +69,13 @@ def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: N
     return EventIndex(merge(lines, banners, key=time_of))
 
 
-def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
-    """Every start of every participant with a log, oldest first."""
-    by_participant: dict[Participant, list[Event]] = defaultdict(list)
+def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
+    processes: dict[Participant, _Process] = defaultdict(lambda: _Process(participants.kind))
     spoken: set[Participant | None] = set()
-    member_spans: dict[Participant, dict[str, tuple[int, int]]] = defaultdict(dict)
-    duplicates: dict[Participant, list[int]] = defaultdict(list)
-    began: dict[Event, int] = {}
     nameless = dict(_nameless_starts(participants, lines))
-    anew = _subscribed_anew(
-        participants, lines.of_type(ev.Subscribed, ev.CoordinatorFound, ev.CoordinatorLost, ev.JoinStarted)
-    )
+    subscriptions = lines.of_type(ev.Subscribed, ev.CoordinatorFound, ev.CoordinatorLost, ev.JoinStarted)
+    anew = _subscribed_anew(participants, subscriptions)
     groupless = _of_groupless_clients(lines)
-    subscribing = {participants.of_speaker(event) for event in lines.of_type(ev.Subscribed)}
     events = lines.by_clients
     for place, event in enumerate(events):
         if event.at is None or event.origin in groupless:
@@ -89,45 +83,113 @@ def starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
         speaker = participants.of_speaker(event) if event.group is not None else None
         if isinstance(event, ev.ClientHeldTwice):
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
-                duplicates[participant].append(event.at)
-        for participant in _starting(participants, event) or (nameless.get(event.origin, ()) if nameless else ()):
+                processes[participant].doubled.append(event.at)
+        for participant in _starting(participants, event) or nameless.get(event.origin, ()):
+            process = processes[participant]
             if not isinstance(event, ev.Subscribed) or participant not in spoken or event.origin in anew:
-                by_participant[participant].append(event)
+                process.signs.append(event)
             if isinstance(event, ev.WorkerStarted):
-                began[event] = _began(participants, participant, events[:place], event.at)
+                process.began[event] = _began(participants, participant, events[:place], event.at)
         spoken.add(speaker)
         member = own_member_id(event) if speaker is not None else None
         if speaker is not None and member is not None:
-            member_spans[speaker][member] = (member_spans[speaker].get(member, (event.at, 0))[0], event.at)
-    starts = [
-        start
-        for participant, events_of in by_participant.items()
-        for start in _starts(
-            participants.kind,
-            participant,
-            _without_client_versions(events_of) if participant in subscribing else events_of,
-            began,
-            member_spans.get(participant, {}).values(),
-            duplicates[participant],
-        )
-    ]
+            ids = processes[speaker].member_ids
+            ids[member] = (ids.get(member, (event.at, 0))[0], event.at)
+    subscribing = {participants.of_speaker(event) for event in lines.of_type(ev.Subscribed)}
+    for subscriber in subscribing:
+        if subscriber is not None:
+            processes[subscriber].drop_client_versions()
+    starts = [start for participant, process in processes.items() for start in process.starts(participant)]
     return sorted(starts, key=lambda s: (s.at, s.participant.name))
 
 
-def _without_client_versions(events: Sequence[Event]) -> list[Event]:
-    """The events without versions that no subscription follows; for logs that show subscriptions."""
-    # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
-    # version.
-    subscribed = TimeIndex((e for e in events if isinstance(e, ev.Subscribed)), time_of)
-    return [
-        e
-        for e in events
-        if not isinstance(e, ev.VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
-    ]
+@dataclass(slots=True)
+class _Process:
+    """The lines of one participant that may show when its process started."""
+
+    kind: str
+    signs: list[Event] = field(default_factory=list)
+    began: dict[Event, int] = field(default_factory=dict)
+    """A worker's line that it has started, which comes after it has joined -> when it began to."""
+    member_ids: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Member id -> the times of its first and last line."""
+    doubled: list[int] = field(default_factory=list)
+    """When it logs that its client id is taken in this process."""
+
+    def drop_client_versions(self) -> None:
+        """Drop the versions that no subscription follows, where the log shows subscriptions."""
+        # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
+        # version.
+        subscribed = TimeIndex((e for e in self.signs if isinstance(e, ev.Subscribed)), time_of)
+        self.signs = [
+            e
+            for e in self.signs
+            if not isinstance(e, ev.VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
+        ]
+
+    def starts(self, participant: Participant) -> Iterator[Start]:
+        """Its starts, oldest first; signs of one start come within a round trip of each other."""
+        signs = self._starting() or [e for e in self.signs if isinstance(e, ev.Subscribed)]
+        last: Start | None = None
+        for sign in signs:
+            since = self.began.get(sign, time_of(sign))
+            if last is not None and since - time_of(last.events[-1]) < ROUND_TRIP_MS:
+                last = replace(last, events=(*last.events, sign))
+                continue
+            if last is not None:
+                yield last
+            last = Start(participant, since, (sign,))
+        if last is not None:
+            yield last
+
+    def _starting(self) -> list[Event]:
+        wanted = _START_KINDS.get(self.kind, ("ConsumerConfig",))
+        dumps: list[Event] = [e for e in self.signs if isinstance(e, ev.SettingsReported) and e.kind in wanted]
+        workers = [e for e in self.signs if isinstance(e, ev.WorkerStarted)]
+        if dumps:
+            settings = TimeIndex([e for e in dumps if not self._is_second_consumer(time_of(e))], time_of)
+            workers = [e for e in workers if self._was_member(self.began.get(e, time_of(e)), settings)]
+            unconfigured = self._without_settings(TimeIndex(dumps, time_of))
+            return sorted([*settings, *unconfigured, *workers], key=time_of)
+        sure = [
+            e for e in self.signs if isinstance(e, ev.WorkerStarted | ev.StreamsStateChanged) or _starts_a_member(e)
+        ]
+        others = [e for e in self.signs if isinstance(e, ev.VersionReported | ev.ClientStarted)]
+        new = [e for e in others if not _starts_a_member(e) and not self._runs_already(time_of(e))]
+        return sorted([*new, *sure], key=time_of)
+
+    def _without_settings(self, dumps: TimeIndex[Event]) -> Iterator[Event]:
+        """Starts whose configuration dump is missing: a version, soon followed by the first line of a member id."""
+        for version in (e for e in self.signs if isinstance(e, ev.VersionReported)):
+            at = time_of(version)
+            joined = any(at <= first <= at + ROUND_TRIP_MS for first, _ in self.member_ids.values())
+            if joined and not dumps.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS) and not self._runs_already(at):
+                yield version
+
+    def _was_member(self, at: int, settings: TimeIndex[Event]) -> bool:
+        """True for a Connect worker that was a member since its last start with a configuration dump."""
+        before = settings.last(at)
+        if before is None or at - time_of(before) <= SESSION_MS:
+            return False
+        return any(time_of(before) < first < at for first, _ in self.member_ids.values())
+
+    def _is_second_consumer(self, at: int) -> bool:
+        # True for a second consumer of that client id in a running process, which therefore did not start again.
+        doubled = any(at <= doubled <= at + ROUND_TRIP_MS for doubled in self.doubled)
+        return self.kind in ("consumer", "share") and (doubled or self._goes_on(at))
+
+    def _runs_already(self, at: int) -> bool:
+        # True for a version that one more client of a running process logs.
+        # A Connect worker creates clients for each task, and logs its own start.
+        return self.kind == "connect" or self._goes_on(at)
+
+    def _goes_on(self, at: int) -> bool:
+        """True where a member id before and after shows that the process went on."""
+        return any(first < at < last for first, last in self.member_ids.values())
 
 
 def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set[Origin]:
-    """Subscriptions of new consumers: they look up a coordinator next, although none was lost."""
+    # Subscriptions of new consumers: they look up a coordinator next, although none was lost.
     found: set[Origin] = set()
     waiting: dict[Participant, Event] = {}
     lost: set[Participant] = set()
@@ -148,7 +210,7 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
 
 
 def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
-    """The versions and start times that AdminClients and producers log: their process may have run for long."""
+    # The versions and start times that AdminClients and producers log: their process may have run for long.
     # A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
     # AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
     found: set[Origin] = set()
@@ -172,7 +234,7 @@ def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
 
 
 def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
-    """Starts of an unnamed process, in a file that several processes write to, with the participant they belong to."""
+    # Starts of an unnamed process, in a file that several processes write to, with the participant they belong to.
     # That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
     # one that was evicted before.
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
@@ -232,16 +294,16 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             client = settings.get("client.id")
             named = [a for a in present if client and client in a.client_ids]
             return named or (present if len(present) == 1 and not client else _client_without_log(participants, client))
-        case ev.VersionReported() | ev.StartTimeReported() if event.speaker.task is not None or _of_stream_thread(
-            event
-        ):
-            return []
         case ev.ClientStarted(group=str()):
             participant = participants.of_speaker(event)
             return [participant] if participant is not None else []
         case ev.VersionReported() | ev.StartTimeReported() | ev.WorkerStarted() | ev.ClientStarted():
+            # Tasks and stream threads make clients while the process runs: a producer after fencing, those of a new
+            # thread. The clients of a process that starts are made by the thread that creates the KafkaStreams object.
+            of_task = event.speaker.task is not None or "StreamThread-" in (event.speaker.thread or "")
             present = participants.at_place(event)
-            return present if len(present) == 1 else []
+            is_client = isinstance(event, ev.VersionReported | ev.StartTimeReported)
+            return present if len(present) == 1 and not (of_task and is_client) else []
         case ev.StreamsStateChanged(before="CREATED"):
             # Where several instances share a file, nothing else of a start names the one that starts.
             participant = participants.of_speaker(event)
@@ -253,100 +315,15 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
     return []
 
 
-def _of_stream_thread(event: Event) -> bool:
-    """True for a client that a stream thread makes while the process runs: a producer after fencing, a new thread."""
-    # The clients of a process that starts are made by the thread that creates the KafkaStreams object.
-    return "StreamThread-" in (event.speaker.thread or "")
-
-
 def _client_without_log(participants: Participants, client: str | None) -> list[Participant]:
     """The client of that name, where no other line of its log is at hand."""
     found = participants.by_name.get(client or "")
     return [found] if found is not None and not found.has_log and not found.has_namesakes else []
 
 
-def _starts(
-    kind: str,
-    participant: Participant,
-    events: list[Event],
-    began: dict[Event, int],
-    member_spans: Collection[tuple[int, int]],
-    duplicates: Collection[int],
-) -> list[Start]:
-    wanted = _START_KINDS.get(kind, ("ConsumerConfig",))
-    dumps: list[Event] = [e for e in events if isinstance(e, ev.SettingsReported) and e.kind in wanted]
-    signs = [e for e in dumps if not _is_second_consumer(kind, time_of(e), member_spans, duplicates)]
-    if dumps:
-        workers = [
-            e
-            for e in events
-            if isinstance(e, ev.WorkerStarted) and _was_member(began.get(e, time_of(e)), signs, member_spans)
-        ]
-        found = (*_without_settings(kind, events, TimeIndex(dumps, time_of), member_spans), *workers)
-        signs = sorted([*signs, *found], key=time_of)
-    else:
-        others = (e for e in events if isinstance(e, ev.WorkerStarted | ev.StreamsStateChanged) or _starts_a_member(e))
-        versions = (
-            e for e in events if isinstance(e, ev.VersionReported | ev.ClientStarted) and not _starts_a_member(e)
-        )
-        new = (e for e in versions if not _runs_already(kind, time_of(e), member_spans))
-        signs = sorted([*new, *others], key=time_of)
-    if not signs:
-        signs = [e for e in events if isinstance(e, ev.Subscribed)]
-    starts: list[Start] = []
-    for sign in signs:
-        assert sign.at is not None
-        last = starts[-1] if starts else None
-        since = began.get(sign, sign.at)  # a worker logs that it has started after it has joined
-        if last is not None and since - (last.events[-1].at or 0) < ROUND_TRIP_MS:
-            starts[-1] = replace(last, events=(*last.events, sign))
-        else:
-            starts.append(Start(participant, since, (sign,)))
-    return starts
-
-
 def _starts_a_member(event: Event) -> bool:
     """True for a client that logs its group as it starts; Sarama logs neither the group nor the client's purpose."""
     return isinstance(event, ev.ClientStarted) and event.group is not None
-
-
-def _without_settings(
-    kind: str, events: Sequence[Event], settings: TimeIndex[Event], member_spans: Collection[tuple[int, int]]
-) -> Iterator[Event]:
-    """Starts whose configuration dump is missing: a version, and soon after it the first line of a new member id."""
-    for version in events:
-        at = time_of(version)
-        if not isinstance(version, ev.VersionReported) or settings.any_between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
-            continue
-        if any(at <= first <= at + ROUND_TRIP_MS for first, _ in member_spans) and not _runs_already(
-            kind, at, member_spans
-        ):
-            yield version
-
-
-def _was_member(at: int, settings: Sequence[Event], member_spans: Collection[tuple[int, int]]) -> bool:
-    """True for a Connect worker that was a member since its last start with a configuration dump."""
-    before = max((time_of(event) for event in settings if time_of(event) <= at), default=None)
-    return before is not None and at - before > SESSION_MS and any(before < first < at for first, _ in member_spans)
-
-
-def _is_second_consumer(
-    kind: str, at: int, member_spans: Collection[tuple[int, int]], duplicates: Collection[int]
-) -> bool:
-    """True for a second consumer of that client id in a running process, which therefore did not start again."""
-    # Its log says so, or the member id of the first one appears again later.
-    if kind not in ("consumer", "share"):
-        return False
-    return any(first < at < last for first, last in member_spans) or any(
-        at <= duplicate <= at + ROUND_TRIP_MS for duplicate in duplicates
-    )
-
-
-def _runs_already(kind: str, at: int, member_spans: Collection[tuple[int, int]]) -> bool:
-    """True for a version that one more client of a running process logs."""
-    # A member id before and after it shows that the process went on; a Connect worker creates clients for each task,
-    # and logs its own start.
-    return kind == "connect" or any(first < at < last for first, last in member_spans)
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
@@ -368,7 +345,8 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
 
 def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
     """The last stop of each Streams instance that took part in nothing afterwards."""
-    last = {stop.participant: stop for stop in stops if stop.participant.kind == "instance" and _is_process_stop(stop)}
+    of_instances = (stop for stop in stops if stop.participant.kind == "instance")
+    last = {s.participant: s for s in of_instances if any(isinstance(e, ev.StreamsStateChanged) for e in s.events)}
     for event in reversed(events) if last else ():
         if isinstance(
             event, ev.JoinRequested | ev.JoinStarted | ev.JoinSucceeded | ev.SyncSucceeded | ev.MemberTransitioned
@@ -381,10 +359,6 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
         if participant in last and (event.at or 0) > (last[participant].events[-1].at or 0):
             del last[participant]
     return sorted(last.values(), key=lambda s: (s.at, s.participant.name))
-
-
-def _is_process_stop(stop: Stop) -> bool:
-    return any(isinstance(e, ev.StreamsStateChanged) for e in stop.events)
 
 
 def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
@@ -401,12 +375,10 @@ def _stopping(participants: Participants, event: Event) -> Sequence[Participant]
 
 def _is_stop(event: Event) -> bool:
     match event:
-        case ev.ConsumerClosed() | ev.ProcessStopping() | ev.WorkerStopped():
+        case ev.ConsumerClosed() | ev.ProcessStopping() | ev.WorkerStopped() | ev.LeaveSent(why="closed"):
             return True
-        case ev.LeaveSent(why="closed"):
+        case ev.StreamsStateChanged(after="PENDING_SHUTDOWN" | "NOT_RUNNING"):
             return True
-        case ev.StreamsStateChanged(after=after):
-            return after in ("PENDING_SHUTDOWN", "NOT_RUNNING")
     return False
 
 
@@ -422,10 +394,8 @@ def final_deaths(
     # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
     heard: set[Participant] = set()
     for event in reversed(events) if events.has_type(ev.ProcessDied) else ():
-        if isinstance(event, ev.ProcessDied) and event.at is not None and coverage.goes_on_after(event):
-            continue
         if isinstance(event, ev.ProcessDied) and event.at is not None:
-            for participant in ended_with(participants, event):
+            for participant in ended_with(participants, event) if not coverage.goes_on_after(event) else ():
                 after = (part.first(event.at + 1) for part in nearby.spoken(participants).get(participant, ()))
                 if participant not in heard and not any(after):
                     heard.add(participant)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event, Speaker
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
@@ -54,11 +54,13 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     """The participants that a group's own lines show; clients' logs are read first."""
     participants = ParticipantDrafts(kind)
     # A consumer is known by lines that name its group, a worker or an instance by all that its process logs.
-    speaking = lines.by_clients if kind == "consumer" else joined((lines.by_clients, *nearby.first_lines), time_of)
+    firsts = (log.first_of_each for log in nearby.logs) if kind != "consumer" else ()
+    speaking = joined((lines.by_clients, *firsts), time_of)
     for event in speaking:
         participants.add_speaker(event)
     # A coordinator names every member; a log without a name is of one of these, unless no line shows that it joined.
-    of_members = _logs_of_members(lines.by_clients) if _has_coordinator_lines(lines) else frozenset()
+    has_coordinator = any(event.speaker.role == "broker" and event.group is not None for event in lines)
+    of_members = _logs_of_members(lines.by_clients) if has_coordinator else frozenset()
     several = _logs_of_several_members(lines.by_clients)
     for event in lines.by_clients:
         if place_of(event) not in several and place_of(event) not in of_members:
@@ -77,10 +79,6 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     return participants.finished()
 
 
-def _has_coordinator_lines(lines: EventIndex) -> bool:
-    return any(event.speaker.role == "broker" and event.group is not None for event in lines)
-
-
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:
     """The logs of clients that are or were members, or may be: those with no refused join, or with more than that."""
     refused = {place_of(event) for event in events if isinstance(event, ev.JoinFailed | ev.AuthorizationFailed)}
@@ -97,7 +95,7 @@ _OF_MEMBERS = (
 
 
 def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:
-    """The logs to which several members write: a line without a name may be of any of them."""
+    # The logs to which several members write: a line without a name may be of any of them.
     names: dict[Place, set[tuple[str, str | None]]] = defaultdict(set)
     for event in events:
         if member := own_member_id(event):
@@ -107,7 +105,6 @@ def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:
 
 _EAGER = ("range", "roundrobin", "sticky", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "eager", "default")
 _THREAD = "-StreamThread-"
-_OF_COORDINATORS = (ev.RebalanceStarted, ev.MemberFailed)
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
@@ -124,13 +121,15 @@ def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
     if "connect" in roles or ev.WorkerAssigned in kinds:
         return "connect"
     protocols = {event.protocol for event in _having("protocol", events, kinds)}
-    if any(map(_is_thread, speakers)) or protocols & {"stream", "streams"} or _names_threads(events, kinds):
+    names = (name for speaker in speakers for name in (speaker.client_id, speaker.thread) if name)
+    if any(map(streams_client, names)) or protocols & {"stream", "streams"} or _names_threads(events, kinds):
         return "streams"
     if any(_configures_one_of(events, event) for event in nearby):
         return "streams"
     if "share" in roles or "share" in protocols:
         return "share"
-    if any(_is_worker_id(m) for e in events if isinstance(e, _OF_COORDINATORS) for m in e.members):
+    named = (m for e in events if isinstance(e, ev.RebalanceStarted | ev.MemberFailed) for m in e.members)
+    if any(m.startswith("connect-") and not m.startswith("connect-consumer") for m in named):
         return "connect"
     return "consumer" if events else "unknown"
 
@@ -141,62 +140,36 @@ def _having(field: str, events: Iterable[Event], kinds: Iterable[type[Event]]) -
     return [event for event in events if type(event) in having] if having else []
 
 
-def _is_worker_id(member: str) -> bool:
-    return member.startswith("connect-") and not member.startswith("connect-consumer")
-
-
 def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
-    """True for the configuration of the Streams application whose group these lines name."""
+    # True for the configuration of the Streams application whose group these lines name.
     if not isinstance(event, ev.SettingsReported) or event.kind != "StreamsConfig":
         return False
     application = dict(event.settings).get("application.id")
     return application is not None and any(each.group == application for each in events[:1])
 
 
-def _is_thread(speaker: Speaker) -> bool:
-    return any(name and streams_client(name) for name in (speaker.client_id, speaker.thread))
-
-
 def _names_threads(events: Sequence[Event], kinds: Collection[type[Event]]) -> bool:
-    """True where a member id is that of a stream thread."""
     if any(event.member and _THREAD in event.member for event in _having("member", events, kinds)):
         return True
     return any(_THREAD in member for event in _having("members", events, kinds) for member in event.members)
 
 
-_SHOW_PROTOCOL = frozenset({
-    ev.MemberJoined, ev.MemberTransitioned, ev.MemberReconciled, ev.GroupHeartbeatFailed, ev.GroupEpochBumped,
-    ev.TargetAssignmentComputed, ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded,
-    ev.GroupConverted,
-})  # fmt: skip
+# Lines that belong to one protocol alone.
+_PROTOCOL_OF: Mapping[type[Event], Protocol] = {
+    **dict.fromkeys((ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded), "classic"),
+    **dict.fromkeys((ev.MemberTransitioned, ev.MemberReconciled, ev.GroupHeartbeatFailed), "consumer"),
+    ev.TargetAssignmentComputed: "consumer",
+}
 
 
-# Lines of the classic protocol alone.
-_OF_CLASSIC = frozenset({ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded})
-
-
-def protocol_of(event: Event) -> Protocol | None:
-    """The protocol that a line belongs to; None where it may be any."""
+def _named_protocol(event: Event) -> Protocol | None:
     match event:
-        case ev.MemberJoined(protocol="share"):
-            return "share"
-        case ev.MemberJoined(protocol="streams"):
-            return "streams"
-        case (
-            ev.MemberJoined(protocol="consumer")
-            | ev.MemberTransitioned()
-            | ev.MemberReconciled()
-            | ev.GroupHeartbeatFailed()
-        ):
-            return "consumer"
-        case ev.GroupEpochBumped(topology_epoch=epoch) if epoch is not None:
-            return "streams"
-        case ev.GroupEpochBumped() | ev.TargetAssignmentComputed():
-            return "consumer"
-        case ev.GenerationStabilized() | ev.RebalanceStarted() | ev.JoinSucceeded() | ev.SyncSucceeded():
-            return "classic"
+        case ev.MemberJoined(protocol=named) if named in ("consumer", "streams", "share"):
+            return cast("Protocol", named)
         case ev.GroupConverted(after=after) if after in ("classic", "consumer", "streams", "share"):
             return cast("Protocol", after)
+        case ev.GroupEpochBumped(topology_epoch=epoch):
+            return "consumer" if epoch is None else "streams"
     return None
 
 
@@ -205,11 +178,7 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     terms: list[ProtocolTerm] = []
     mixed = any(isinstance(e, ev.GroupConverted) for e in events)
     for event in events:
-        kind_of_line = type(event)
-        if kind_of_line in _OF_CLASSIC:
-            protocol: Protocol | None = "classic"
-        else:
-            protocol = protocol_of(event) if kind_of_line in _SHOW_PROTOCOL else None
+        protocol = _PROTOCOL_OF.get(type(event)) or _named_protocol(event)
         if protocol == "consumer" and kind in ("share", "streams"):
             protocol = kind
         if protocol is None or (terms and terms[-1].protocol == protocol):

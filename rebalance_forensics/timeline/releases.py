@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.time_index import TimeIndex
 
 Release = tuple[int, ...]
 Side = Literal["broker", "client"]
@@ -44,7 +45,7 @@ class Affected(Struct, frozen=True):
 class Releases(Struct, frozen=True):
     """Reported releases by side and by the place of the process."""
 
-    reported: dict[Side, dict[str, list[ReportedRelease]]] = field(default_factory=dict)
+    reported: dict[Side, dict[str, TimeIndex[ReportedRelease]]] = field(default_factory=dict)
     """Oldest first; a process that reports the release of its last report again has not changed it."""
     known: frozenset[tuple[Side, Release, Release]] = frozenset()
     """Each release that was reported, once."""
@@ -53,23 +54,17 @@ class Releases(Struct, frozen=True):
         """True where all processes of the side that wrote these lines, or all of the side if none did, are affected."""
         places = self.reported.get(side, {})
         of_side = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
-        known = [at_that_time(places[place_name(e)], e.at or 0) for e in of_side if place_name(e) in places]
+        reported = ((places[place_name(e)], e.at or 0) for e in of_side if place_name(e) in places)
+        known = [reports.last(at) or reports[0] for reports, at in reported]
         if not known and not of_side:
             known = [reports[-1] for reports in places.values()]
-        return bool(known) and all(_any_contains(ranges, t) for t in known)
+        return bool(known) and all(any(r.contains(release) for r in ranges) for release in known)
 
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
     """True where a process of that side runs an affected release."""
-    return any(
-        of == side and any(r.contains(ReportedRelease(0, low, high)) for r in ranges) for of, low, high in running
-    )
-
-
-def at_that_time(reports: Sequence[ReportedRelease], at: int) -> ReportedRelease:
-    """The release that a process ran at a time: its last report before, else its first."""
-    before = [t for t in reports if t.at <= at]
-    return before[-1] if before else reports[0]
+    releases = [ReportedRelease(0, low, high) for of, low, high in running if of == side]
+    return any(r.contains(release) for release in releases for r in ranges)
 
 
 def releases_of(timeline: Timeline) -> Releases:
@@ -88,7 +83,8 @@ def releases_of(timeline: Timeline) -> Releases:
         if not reports or (reports[-1].low, reports[-1].high) != spread:
             reports.append(ReportedRelease(event.at or 0, *spread))
     known = ((side, t.low, t.high) for side, places in found.items() for reports in places.values() for t in reports)
-    return Releases({side: dict(places) for side, places in found.items()}, frozenset(known))
+    indexed = {side: {place: TimeIndex(reports) for place, reports in places.items()} for side, places in found.items()}
+    return Releases(indexed, frozenset(known))
 
 
 # Every client of a process logs its version: a log may hold the same one by the thousand.
@@ -111,14 +107,10 @@ def parse_release(text: str) -> Release:
 
 
 def _of_confluent(release: Release) -> tuple[Release, Release] | None:
-    """Confluent Platform 5.0 carries Kafka 2.0, 6.0 carries 2.6, 7.0 carries 3.0, 8.0 carries 4.0."""
+    # Confluent Platform 5.0 carries Kafka 2.0, 6.0 carries 2.6, 7.0 carries 3.0, 8.0 carries 4.0.
     major, minor = release[:2]
     base = {5: (2, minor), 6: (2, 6 + minor), 7: (3, minor), 8: (4, minor)}.get(major)
     return None if base is None else ((*base, 0), (*base, LAST_PATCH))
-
-
-def _any_contains(ranges: Sequence[Affected], release: ReportedRelease) -> bool:
-    return any(r.contains(release) for r in ranges)
 
 
 def latest_release(timeline: Timeline) -> dict[Participant, Release]:

@@ -22,6 +22,22 @@ def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return found
 
 
+def lists_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Key -> the values that come with it, in their order; an empty list for any other key."""
+    found: dict[K, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found
+
+
+def sets_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, set[T]]:
+    """Key -> the values that come with it; an empty set for any other key."""
+    found: dict[K, set[T]] = defaultdict(set)
+    for key, value in pairs:
+        found[key].add(value)
+    return found
+
+
 class TimeIndex(list[T]):
     """A list in time order, immutable once made."""
 
@@ -155,13 +171,14 @@ class JoinedIndex(TimeIndex[T]):
     # process's log once for each group.
     def __init__(self, parts: Sequence[TimeIndex[T]], key: Callable[[T], Any]) -> None:
         """Each part keeps its order; `key` orders items of different parts, of equal ones the earlier part's first."""
-        super().__init__((), key, ordered=True)
+        super().__init__((), parts[0]._at, ordered=True)  # noqa: SLF001 - its own
         self._parts = parts
         self._key = key
 
+    # What is not overridden asks for the times and items of this list.
     @cached_property
-    def _everything(self) -> TimeIndex[T]:
-        return TimeIndex(merge(*self._parts, key=self._key), self._parts[0]._at, ordered=True)  # noqa: SLF001 - its own
+    def _everything(self) -> list[T]:
+        return list(merge(*self._parts, key=self._key))
 
     def __iter__(self) -> Iterator[T]:
         """All items, oldest first."""
@@ -191,18 +208,14 @@ class JoinedIndex(TimeIndex[T]):
         """True where one of the parts has it."""
         return any(thing in part for part in self._parts)
 
-    @property
-    def times(self) -> list[int]:
-        """The time of each item."""
-        return self._everything.times
-
     def between(self, begin: int, end: int) -> list[T]:
         """The items from `begin` to `end`, both included."""
-        return self._merged([part.between(begin, end) for part in self._parts])
+        found = [things for part in self._parts if (things := part.between(begin, end))]
+        return found[0] if len(found) == 1 else list(merge(*found, key=self._key))
 
     def since(self, begin: int) -> list[T]:
         """The items at `begin` and later."""
-        return self._merged([part.since(begin) for part in self._parts])
+        return list(self.onwards(begin))
 
     def onwards(self, begin: int) -> Iterator[T]:
         """An iterator over the items at `begin` and later, for callers that stop early."""
@@ -221,22 +234,6 @@ class JoinedIndex(TimeIndex[T]):
     def any_between(self, begin: int, end: int) -> bool:
         """True where there is an item from `begin` to `end`."""
         return any(part.any_between(begin, end) for part in self._parts)
-
-    def nearest(self, at: int, within: int) -> Iterator[T]:
-        """The items at most `within` ms away, nearest first; of two as near the earlier comes first."""
-        return self._everything.nearest(at, within)
-
-    def of(self, participant: object) -> TimeIndex[T]:
-        """The items of one participant."""
-        return self._everything.of(participant)
-
-    def by(self, key: Callable[[T], K]) -> dict[K, TimeIndex[T]]:
-        """The items by key."""
-        return self._everything.by(key)
-
-    def _merged(self, some: Sequence[list[T]]) -> list[T]:
-        found = [things for things in some if things]
-        return found[0] if len(found) == 1 else list(merge(*found, key=self._key))
 
 
 def joined(parts: Iterable[TimeIndex[T]], key: Callable[[T], Any]) -> TimeIndex[T]:

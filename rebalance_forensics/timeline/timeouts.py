@@ -18,6 +18,7 @@ from rebalance_forensics.records import HOUR_MS
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
@@ -59,7 +60,13 @@ _LONGEST = 19
 
 
 Owner = tuple[Participant, str]
-"""A consumer: the participant it belongs to, and its client id."""
+"""A consumer: its participant and client id; several consumers of one process each own partitions."""
+
+
+def owner_of(timeline: Timeline, departure: Departure) -> Owner:
+    """The consumer that departed: the client in its member id, else the first of the participant."""
+    named = timeline.participants.client_of(departure.member or "")
+    return departure.participant, named or min(departure.participant.client_ids, default="")
 
 
 class _Shown(Struct, frozen=True, kw_only=True):
@@ -67,6 +74,8 @@ class _Shown(Struct, frozen=True, kw_only=True):
 
     own: Mapping[tuple[str, str], int]
     """(client id, setting) -> its value, as that client prints its configuration."""
+    logged: Mapping[tuple[str, str], int]
+    """(member id, setting) -> its value, as a coordinator logs it."""
     rebalance: Mapping[Participant, int]
     """max.poll.interval.ms of a member as its coordinator logs it: its rebalance timeout (KIP-62)."""
     anywhere: Mapping[str, frozenset[int]]
@@ -150,8 +159,9 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
     # What another client printed says nothing of a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
-    shown, logged = timeline.cached(_shown), timeline.cached(_logged_sessions)
+    shown = timeline.cached(_shown)
     printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
+    logged = {member: ms for (member, name), ms in shown.logged.items() if name == SESSION}
     for own in (
         {printed[client] for client in participant.client_ids & printed.keys()},
         {logged[member] for member in participant.member_ids & logged.keys()},
@@ -160,12 +170,6 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
             return own.pop() if len(own) == 1 else None
     alike = len({*printed.values(), *logged.values()}) <= 1
     return shown.session if alike and (not printed or is_java_member(timeline, participant)) else None
-
-
-def _logged_sessions(timeline: Timeline) -> dict[str, int]:
-    """session.timeout.ms by member id, as the coordinator logs it."""
-    lines: list[ev.MemberLoaded | ev.MemberLeft] = [*timeline.of(ev.MemberLoaded), *timeline.of(ev.MemberLeft)]
-    return {e.member: e.session_timeout_ms for e in lines if e.member and e.session_timeout_ms is not None}
 
 
 def session_timeout_ms(timeline: Timeline) -> int:
@@ -260,20 +264,18 @@ def _shown(timeline: Timeline) -> _Shown:
         for name in (SESSION, POLL, HEARTBEAT):
             if (value := number_of(settings.get(name, ""))) is not None:
                 own[settings.get("client.id", ""), name] = value
-    rebalance: dict[Participant, int] = {}
+    logged: dict[tuple[str, str], int] = {}
     anywhere: dict[str, set[int]] = defaultdict(set)
     for event in timeline.of(ev.MemberDescribed, ev.MemberLoaded, ev.MemberLeft, ev.WorkerAssigned, ev.MemberFailed):
         for name, ms in _timeouts_in(event):
             if ms:
                 anywhere[name].add(ms)
-    for event in timeline.own.of_type(ev.MemberLoaded, ev.MemberLeft, ev.MemberDescribed):
-        assert isinstance(event, ev.MemberLoaded | ev.MemberLeft | ev.MemberDescribed)
-        participant = timeline.participants.of_member(event.member or "")
-        if participant is not None and event.rebalance_timeout_ms is not None and timeline.kind != "connect":
-            rebalance[participant] = event.rebalance_timeout_ms
+                logged[getattr(event, "member", None) or "", name] = ms
+    members = ((timeline.participants.of_member(member), ms) for (member, name), ms in logged.items() if name == POLL)
     return _Shown(
         own=own,
-        rebalance=rebalance,
+        logged=logged,
+        rebalance={who: ms for who, ms in members if who is not None and timeline.kind != "connect"},
         anywhere={name: frozenset(values) for name, values in anywhere.items()},
         session=session_of_events(timeline.own, timeline.protocol, timeline.settings),
     )

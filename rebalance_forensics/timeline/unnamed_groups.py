@@ -156,7 +156,7 @@ def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Cl
 
 
 def _application_of(streams: str) -> str:
-    """A Streams client without client.id is called `{application.id}-{uuid}`."""
+    # A Streams client without client.id is called `{application.id}-{uuid}`.
     process = process_of_streams_client(streams)
     return streams.removesuffix(f"-{process}") if process is not None and process != streams else ""
 
@@ -253,7 +253,6 @@ def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | Non
 
 
 def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:
-    """True for a poll timeout within the coordinator's log that it does not show: the client left another group."""
     if not isinstance(event, ev.PollTimeoutExpired) or event.at is None or heard is None:
         return False
     return heard[0] <= event.at <= heard[1]

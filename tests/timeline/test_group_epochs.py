@@ -195,3 +195,20 @@ def test_a_target_assignment_for_everybody_ends_no_membership() -> None:
     story = three_members()
     story.group_says("01:10:00.000", targets(*IDS.values()))
     assert not story.timeline().departures
+
+
+def test_a_static_member_that_left_for_a_while_is_a_member_until_it_is_back() -> None:
+    static, new = "with instance id i-1", IDS["c-2"]
+    story = EpochStory()
+    story.group_says("01:00:00.000", f"Static member {IDS['c-1']} {static} joins the consumer group.").bumped(
+        "01:00:00.001"
+    )
+    story.group_says("01:10:00.000", f"Static member {IDS['c-1']} {static} temporarily left the consumer group.")
+    story.group_says(
+        "01:10:09.000",
+        f"Static member {static} re-joins the consumer group using the consumer protocol. Created a new member {new} "
+        f"to replace the existing member {IDS['c-1']}.",
+    )
+    timeline = story.timeline()
+    assert not timeline.departures
+    assert [returned.member for returned in timeline.returns] == [new]

@@ -21,13 +21,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
-from rebalance_forensics.timeline.clocks.shared_facts import (
-    Differences,
-    SharedFacts,
-    fact_in,
-    facts_of,
-    facts_of_a_member,
-)
+from rebalance_forensics.timeline.clocks import shared_facts
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
@@ -60,9 +54,10 @@ class FileClock(Struct, frozen=True, kw_only=True, gc=False):
 
     path: str
     host: str | None
-    zone: str | None
-    skew_ms: int | None
-    shift_ms: int
+    zone: str | None = None
+    """None where no line shows it."""
+    skew_ms: int | None = None
+    shift_ms: int = 0
     zone_ms: int = 0
     seasons: tuple[Season, ...] = ()
     step_ms: int = 1
@@ -72,7 +67,8 @@ class FileClock(Struct, frozen=True, kw_only=True, gc=False):
 
     def on_group_clock(self, at: EpochMs, *, zoned: bool = False) -> EpochMs:
         """A time of this file on the group's clock."""
-        east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
+        # Most files have no seasons, and this is asked of every line.
+        east = next((s.east_ms for s in reversed(self.seasons) if s.begin <= at), 0) if self.seasons else 0
         return EpochMs(at - self.shift_ms - east + (self.zone_ms if zoned else 0))
 
 
@@ -85,64 +81,34 @@ def place_of(event: Event) -> Place:
     return event.speaker.file, event.speaker.host
 
 
-class _OwnZone(NamedTuple):
-    """The zone that a file shows by itself; `minutes` is None where it shows none."""
-
-    minutes: int | None
-    seasons: tuple[Season, ...] = ()
-    doubt: Doubt | None = None
-
-    def utc(self, event: Event) -> int:
-        """The time of an event in UTC by its own clock; its local time where the zone is not known."""
-        at = event.at or 0
-        east = next((season.east_ms for season in reversed(self.seasons) if season.begin <= at), 0)
-        return at - east - (0 if event.zoned else (self.minutes or 0) * MINUTE_MS)
-
-    def clock(self, path: str = "", host: str | None = None, step_ms: int = 1) -> FileClock:
-        """The clock of a file of which nothing else is known."""
-        shift = (self.minutes or 0) * MINUTE_MS
-        names = [] if self.minutes is None else [self.minutes]
-        names += [(self.minutes or 0) + season.east_ms // MINUTE_MS for season in self.seasons]
-        return FileClock(
-            path=path,
-            host=host,
-            zone=", then ".join(map(name_of_offset, names)) or None,
-            skew_ms=None,
-            shift_ms=shift,
-            zone_ms=shift,
-            seasons=self.seasons,
-            step_ms=step_ms,
-            doubt=self.doubt,
-        )
-
-
 @dataclass(slots=True)
 class _Files:
-    """The events of each file, the zone that it shows by itself, and the resolution of its times."""
+    """The events of each file, and its clock by what it shows itself: its zone and the resolution of its times."""
 
     events: Mapping[Place, Sequence[Event]]
-    zones: dict[Place, _OwnZone]
-    steps: Mapping[Place, int]
+    clocks: dict[Place, FileClock]
 
     def stamped(self, places: Iterable[Place]) -> Iterator[tuple[Event, int]]:
         """The events of some files, each with its time in UTC as far as the zone is known."""
         for place in places:
-            yield from ((event, self.zones[place].utc(event)) for event in self.events[place] if event.at is not None)
+            at_utc = self.clocks[place].on_group_clock
+            timed = ((event, event.at) for event in self.events[place] if event.at is not None)
+            yield from ((event, at_utc(at, zoned=event.zoned)) for event, at in timed)
 
-    def difference(self, reference: SharedFacts, places: Sequence[Place]) -> int | None:
+    def difference(self, reference: shared_facts.SharedFacts, places: Sequence[Place]) -> int | None:
         """The clock of a log minus the reference, to the network's delay; None without a shared fact."""
         stamped = sorted(self.stamped(places), key=lambda pair: pair[1])
-        differences = Differences(reference)
+        differences = shared_facts.Differences(reference)
         began: int | None = None
         for event, at in stamped:
             if isinstance(event, _AS_IT_STARTS):
                 began = at
-            fact = fact_in(event)
+            fact = shared_facts.fact_in(event)
             if fact is not None:
                 started = began is not None and at - began < ONE_REBALANCE_MS
                 differences.add(fact, at, returned=event.speaker.instance_id is not None and started)
-        zone_known = all(self.zones[place].minutes is not None for place in places)
-        least = differences.least(max(self.steps[place] for place in places), zone_known=zone_known)
+        zone_known = all(self.clocks[place].zone is not None for place in places)
+        least = differences.least(max(self.clocks[place].step_ms for place in places), zone_known=zone_known)
         if least is not None:
             return least
         left = [
@@ -156,51 +122,49 @@ def read_clocks(
 ) -> dict[Place, FileClock]:
     """The clock of every file that `events` were read from; `clients` are further client ids in a file."""
     by_place = grouped(events, place_of)
-    zones = {place: _own_zone(spoken) for place, spoken in by_place.items()}
-    files = _Files(by_place, zones, {place: step_of(e.at for e in spoken) for place, spoken in by_place.items()})
+    files = _Files(by_place, {place: _own_clock(place, spoken) for place, spoken in by_place.items()})
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
-    speaking = set(brokers)
-    adjusted = {place for place in by_place if place not in speaking}
-    logs = _logs([place for place in by_place if place in adjusted], by_place, zones, clients)
+    adjusted = by_place.keys() - set(brokers)
+    logs = _logs([place for place in by_place if place in adjusted], files, clients)
     reference = _coordinator_reference(files, brokers, logs)
-    reference_step = max((files.steps[place] for place in brokers), default=1)
+    reference_step = max((files.clocks[place].step_ms for place in brokers), default=1)
     if reference.is_empty and logs:
         chosen = _best_reference(files, logs)
-        reference = facts_of_a_member(files.stamped(chosen.places))
+        reference = shared_facts.facts_of_a_member(files.stamped(chosen.places))
         adjusted -= set(chosen.places)
-    clocks = {place: zones[place].clock(*place, files.steps[place]) for place in by_place}
+    clocks = dict(files.clocks)
     for log in logs:
         shared = files.difference(reference, log.places)
         for place in (place for place in log.places if place in adjusted):
             own = shared if len(log.places) == 1 else files.difference(reference, [place])
             difference = _agreed(own, shared)
             if difference is not None:
-                step = max(files.steps[place], reference_step)
-                clocks[place] = _set_by(clocks[place], zones[place], difference, step)
+                clocks[place] = _set_by(clocks[place], difference, max(clocks[place].step_ms, reference_step))
     return clocks
 
 
-def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> SharedFacts:
+def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> shared_facts.SharedFacts:
     """The facts in brokers' logs; where those print no zone, clients with a known zone and the same facts show it."""
-    facts = facts_of(files.stamped(brokers))
-    unknown = [place for place in brokers if files.zones[place].minutes is None and not files.zones[place].doubt]
+    facts = shared_facts.facts_of(files.stamped(brokers))
+    unknown = [place for place in brokers if files.clocks[place].zone is None and not files.clocks[place].doubt]
     if not unknown or facts.is_empty:
         return facts
-    known = (log for log in logs if files.zones[log.places[0]].minutes is not None)
+    known = (log for log in logs if files.clocks[log.places[0]].zone is not None)
     found = [difference for log in known if (difference := files.difference(facts, log.places)) is not None]
     east = {nearest_offset(-difference) for difference in found}
     if len(east) != 1 or any(abs(difference) > EASTERNMOST * MINUTE_MS for difference in found):
         return facts
-    files.zones |= dict.fromkeys(unknown, _OwnZone(east.pop()))
-    return facts_of(files.stamped(brokers))
+    minutes = east.pop()
+    files.clocks |= {place: _in_zone(files.clocks[place], minutes) for place in unknown}
+    return shared_facts.facts_of(files.stamped(brokers))
 
 
 def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
     """The client's log that replaces a missing coordinator's as the reference: of known zone, with the most facts."""
 
     def report_count(log: _Log) -> tuple[bool, int]:
-        keys = sum(fact_in(event) is not None for place in log.places for event in files.events[place])
-        return files.zones[log.places[0]].minutes is not None, keys
+        keys = sum(shared_facts.fact_in(event) is not None for place in log.places for event in files.events[place])
+        return files.clocks[log.places[0]].zone is not None, keys
 
     ordered = sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or ""))
     return max(ordered, key=report_count)
@@ -232,21 +196,17 @@ class _Log:
         return self.until <= begin and not (self.clients and clients and self.clients.isdisjoint(clients))
 
 
-def _logs(
-    places: Sequence[Place],
-    by_place: Mapping[Place, Sequence[Event]],
-    zones: Mapping[Place, _OwnZone],
-    others: Mapping[Place, frozenset[str]],
-) -> list[_Log]:
+def _logs(places: Sequence[Place], files: _Files, others: Mapping[Place, frozenset[str]]) -> list[_Log]:
     """The files grouped into rolled logs, which have one clock."""
     # Files that were written at the same time are of different processes, though they may lie in one directory.
-    homes: dict[tuple[str, str | None, int | None], list[_Log]] = defaultdict(list)
-    spans = {place: _span(by_place[place]) for place in places}
+    homes: dict[tuple[object, ...], list[_Log]] = defaultdict(list)
+    spans = {place: _span(files.events[place]) for place in places}
     for place in sorted(places, key=lambda p: (spans[p], p[0])):
         begin, until = spans[place]
-        clients = {e.speaker.client_id for e in by_place[place] if e.speaker.client_id is not None}
+        clients = {e.speaker.client_id for e in files.events[place] if e.speaker.client_id is not None}
         clients |= others.get(place, frozenset()) if len(places) > 1 else frozenset()
-        home = homes[place[0].rpartition("/")[0], place[1], zones[place].minutes]
+        clock = files.clocks[place]
+        home = homes[place[0].rpartition("/")[0], place[1], clock.zone is None, clock.zone_ms]
         log = next((log for log in home if log.goes_on(begin, clients)), None)
         if log is None:
             home.append(_Log([place], until, clients))
@@ -280,44 +240,48 @@ def _moved(event: E, clock: FileClock | None) -> E:
     return event if at == event.at else replace(event, at=at)
 
 
-def _own_zone(events: Sequence[Event]) -> _OwnZone:
-    """The zone of a file: printed in every line, or shown by the two times of its start lines."""
+def _in_zone(clock: FileClock, minutes: int, changes: Sequence[tuple[int, int]] = ()) -> FileClock:
+    """The clock in a zone so many minutes east of UTC; `changes` are later zones, each with its local begin."""
+    zone_ms = minutes * MINUTE_MS
+    seasons = tuple(Season(at, east * MINUTE_MS - zone_ms) for at, east in changes)
+    names = ", then ".join(map(name_of_offset, (minutes, *(east for _, east in changes))))
+    return replace(clock, zone=names, shift_ms=zone_ms, zone_ms=zone_ms, seasons=seasons)
+
+
+def _own_clock(place: Place, events: Sequence[Event]) -> FileClock:
+    """The clock of a file in its own zone: printed in every line, or shown by the two times of its start lines."""
     # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
     # summer time began or ended in between: each stretch has the zone of its own start line.
     starts = [e for e in events if isinstance(e, ev.StartTimeReported) and e.at is not None]
     offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
     shown = [(at, minutes) for at, minutes in offsets if minutes is not None]
     east = [minutes for _, minutes in shown]
-    printed = _is_zoned(events)
-    if not starts:
-        return _OwnZone(0 if printed else None)
-    if not shown or max(east) - min(east) > SUMMER_MINUTES or (printed and 0 not in east):
-        return _OwnZone(0 if printed else None, doubt="start-times")
-    first = 0 if printed else east[0]
-    changes = [(at, minutes) for (_, before), (at, minutes) in pairwise([(0, first), *shown]) if minutes != before]
-    return _OwnZone(first, tuple(Season(at, (minutes - first) * MINUTE_MS) for at, minutes in changes))
+    clock = FileClock(path=place[0], host=place[1], step_ms=step_of(e.at for e in events))
+    printed = all(event.zoned for event in events if event.at is not None)
+    if starts and (not shown or max(east) - min(east) > SUMMER_MINUTES or (printed and 0 not in east)):
+        clock, shown = replace(clock, doubt="start-times"), []
+    if not shown:
+        return _in_zone(clock, 0) if printed else clock
+    first = 0 if printed else shown[0][1]
+    return _in_zone(clock, first, [now for before, now in pairwise([(0, first), *shown]) if now[1] != before[1]])
 
 
-def _is_zoned(events: Sequence[Event]) -> bool:
-    return all(event.zoned for event in events if event.at is not None)
-
-
-def _set_by(known: FileClock, zone: _OwnZone, difference: int, step: int) -> FileClock:
+def _set_by(known: FileClock, difference: int, step: int) -> FileClock:
     """The clock of a file whose time minus the reference clock is `difference`, both with a resolution of `step` ms."""
     # A time that lost its fraction lags by up to a step: that is no skew.
     if abs(difference) > EASTERNMOST * MINUTE_MS:  # no zone is further from UTC
         return replace(known, doubt="facts")
-    minutes = nearest_offset(difference) if zone.minutes is None else zone.minutes
-    skew = difference - (minutes * MINUTE_MS if zone.minutes is None else 0)
-    name = name_of_offset(minutes) if zone.minutes is None else known.zone
+    clock, skew = known, difference
+    if known.zone is None:
+        clock = _in_zone(known, nearest_offset(difference))
+        skew -= clock.zone_ms
     # A smaller difference may as well be the network or a busy process; it is shown, not applied.
     applied = skew if abs(skew) >= 2 * TICK_MS else 0
     shown: int | None = skew
     if step > 1:  # `skew` is that of the line that lost most: half a step more is the likeliest for all
         applied = skew + step // 2 if abs(skew) >= step else 0
         shown = applied or None
-    zone_ms = minutes * MINUTE_MS
-    return replace(known, zone=name, skew_ms=shown, shift_ms=zone_ms + applied, zone_ms=zone_ms, doubt=None)
+    return replace(clock, skew_ms=shown, shift_ms=clock.zone_ms + applied, doubt=None)
 
 
 def as_written(events: Iterable[Event]) -> Iterator[Event]:

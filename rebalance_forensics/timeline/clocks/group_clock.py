@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 from msgspec import Struct
@@ -25,6 +25,7 @@ from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_i
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines, ProcessLog
+from rebalance_forensics.timeline.time_index import lists_by_key
 
 E = TypeVar("E", bound=Event)
 Times = dict[int, int]
@@ -62,45 +63,35 @@ def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: Ungroup
 
 
 def _versions_before(lines: Sequence[Event], log: ProcessLog) -> list[Event]:
-    """The last version in a log before each line of a static member: it shows whether the member restarted."""
+    # The last version in a log before each line of a static member: it shows whether the member restarted.
     static = (e for e in lines if e.speaker.instance_id is not None and e.at is not None and place_of(e) == log.place)
     found = (log.versions.last(e.at) for e in static if e.at is not None)
     return list({id(e): e for e in found if e is not None}.values())
 
 
 def _has_whole_seconds(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> bool:
-    """True where lines are put in a likely order within their second: only a coordinator's log shows that."""
+    # True where lines are put in a likely order within their second: only a coordinator's log shows that.
     return any(c.step_ms > 1 for c in clocks.values()) and any(e.speaker.role == "broker" for e in events)
 
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
     """Lines of which none has a time, in the order of their files, with the broker lines that stand among them."""
     own = {event.origin for event in lines}
-    broker_events = (
-        event for event in ungrouped.by_brokers_in_logs_of(lines) if event.at is None and event.origin not in own
-    )
-    ordered = on_one_clock(in_order([*lines, *broker_events]), clocks)
-    return TimedLines(
-        EventIndex([event for event in ordered if event.origin in own]),
-        EventIndex([event for event in ordered if event.origin not in own]),
-        clocks,
-        NO_LINES,
-    )
+    by_brokers = (e for e in ungrouped.by_brokers_in_logs_of(lines) if e.at is None and e.origin not in own)
+    ordered = on_one_clock(in_order([*lines, *by_brokers]), clocks)
+    of_group, others = (EventIndex([e for e in ordered if (e.origin in own) is own_line]) for own_line in (True, False))
+    return TimedLines(of_group, others, clocks, NO_LINES)
 
 
 def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]) -> list[E]:
-    """Lines that print whole seconds, each at its likeliest time within its second."""
     if not _has_whole_seconds(events, clocks):
         return list(events)
     coarse = _by_second(events, clocks)
     found: Times = {}
     for numbers, second in coarse:
         if events[numbers[0]].speaker.role == "broker":
-            found |= {
-                # A millisecond between two lines of a coordinator is room for what a client logs in between.
-                number: second[min(2 * place, len(second) - 1)]
-                for place, number in enumerate(numbers)
-            }
+            # A millisecond between two lines of a coordinator is room for what a client logs in between.
+            found |= {number: second[min(2 * place, len(second) - 1)] for place, number in enumerate(numbers)}
     facts = facts_of((e, found.get(n, e.at or 0)) for n, e in enumerate(events) if e.at and e.speaker.role == "broker")
     for numbers, second in coarse:
         if events[numbers[0]].speaker.role != "broker":
@@ -111,10 +102,8 @@ def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]
 
 def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[list[int], range]]:
     """For each log and second the indices of its lines, in writing order, and the milliseconds of that second."""
-    coarse: dict[tuple[Place, int], list[int]] = defaultdict(list)
-    for number, event in enumerate(events):
-        if event.at is not None and clocks[place_of(event)].step_ms > 1:
-            coarse[place_of(event), event.at].append(number)
+    dated = ((number, place_of(event), event.at) for number, event in enumerate(events) if event.at is not None)
+    coarse = lists_by_key(((place, at), number) for number, place, at in dated if clocks[place].step_ms > 1)
     for numbers in coarse.values():
         numbers.sort(key=lambda number: events[number].origin.byte_offset)
     return [(numbers, range(at, at + clocks[place].step_ms)) for (place, at), numbers in coarse.items()]
@@ -123,35 +112,25 @@ def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
 def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, facts: SharedFacts) -> Times:
     """Times for the lines of one log within one second: increasing, and after what the coordinator answered."""
     known = [_known(events[number], second, facts) for number in numbers]
-    earliest = _earliest(known)
-    latest = _latest(known)
+    # For each line the last known time before it, and the next behind it.
+    earliest = accumulate((None, *known), _latter)
+    latest = [*accumulate((None, *reversed(known)), _latter)][-2::-1]
     middle = second[len(second) // 2]
     found: Times = {}
-    for number, at, low, high in zip(numbers, known, earliest, latest, strict=True):
+    for number, at, low, high in zip(numbers, known, earliest, latest, strict=False):
         usual = middle if low is None else low  # a client acts at once on an answer of the coordinator
         found[number] = at if at is not None else usual if high is None else min(usual, high - 1)
     return found
 
 
+def _latter(before: int | None, at: int | None) -> int | None:
+    return before if at is None else at
+
+
 def _known(event: Event, second: range, facts: SharedFacts) -> int | None:
-    """When the coordinator logged the same step; a LeaveGroup is sent before it arrives there."""
+    # When the coordinator logged the same step; a LeaveGroup is sent before it arrives there.
     if isinstance(event, LeaveSent):
         left = facts.left.get(event.member or "")
         return left - 1 if left is not None and left in second else None
     fact = fact_in(event)
     return next((at for at in facts.times_of(fact.shared) if at in second), None) if fact is not None else None
-
-
-def _earliest(known: Sequence[int | None]) -> list[int | None]:
-    """For each line the time of the last one before it that is known."""
-    found: list[int | None] = []
-    last: int | None = None
-    for at in known:
-        found.append(last)
-        last = at if at is not None else last
-    return found
-
-
-def _latest(known: Sequence[int | None]) -> list[int | None]:
-    """For each line the time of the next one behind it that is known."""
-    return _earliest(known[::-1])[::-1]

@@ -149,18 +149,15 @@ class Differences:
     def add(self, fact: Fact, at: int, *, returned: bool) -> None:
         """Compare one line of the log, by its time in UTC where its zone is known."""
         lives = [life for life in self._reference.lives if fact.shared in life.seen]
-        differences = [
-            at - life.seen[fact.shared] for life in lives if fact.kind == "issued" or fact.member in life.members
-        ]
+        named = (life for life in lives if fact.kind == "issued" or fact.member in life.members)
+        differences = [at - life.seen[fact.shared] for life in named]
         if differences:
             (self._of_returned if returned else self._of_members).append(min(differences, key=abs))
             return
         for life in lives if not returned else ():
             self._of_strangers = self._of_strangers or (fact.member is not None and bool(life.members))
-            numbers = self._by_number[life]
-            numbers[fact.number] = min(
-                at - life.seen[fact.shared], numbers.get(fact.number, at - life.seen[fact.shared])
-            )
+            difference, numbers = at - life.seen[fact.shared], self._by_number[life]
+            numbers[fact.number] = min(difference, numbers.get(fact.number, difference))
 
     def least(self, step: int, *, zone_known: bool) -> int | None:
         """The difference of the clocks, to the network's delay; None where no facts agree on one."""
@@ -179,8 +176,10 @@ class Differences:
         """The difference by bare numbers that agree, for clocks that are nearly equal but for a zone."""
         if self._of_strangers or not self._by_number:
             return None
-        nearest = min(self._by_number.values(), key=lambda numbers: min(map(abs, numbers.values())))
-        least, most = min(nearest.values()), max(nearest.values())
+        nearest = min(
+            (numbers.values() for numbers in self._by_number.values()), key=lambda found: min(map(abs, found))
+        )
+        least, most = min(nearest), max(nearest)
         allowed = windows.LARGEST_SKEW_MS if zone_known else spread
         return least if most - least <= spread and abs(_off_zone(least, zone_known=zone_known)) <= allowed else None
 

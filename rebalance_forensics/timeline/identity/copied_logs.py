@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
 
 _COMMON_FIELDS = frozenset(Event.__struct_fields__)
 # The share of the shorter file's lines that the other one has as well; a collector may drop some.
@@ -28,9 +29,6 @@ _MOST_IN_TENTHS = 8
 _UNLIKELY_TIMES = 2
 
 _Line = tuple[object, ...]
-_Keyed = tuple[_Line, Event]
-
-
 Copies = frozenset[frozenset[Place]]
 """Pairs of files that are copies of one log."""
 
@@ -43,7 +41,8 @@ def without_copies(*events: Sequence[Event], known: Copies = frozenset()) -> tup
     if len({place_of(event) for of_list in events for event in of_list}) < 2:
         return [list(of_list) for of_list in events], frozenset()
     files = _files(event for of_list in events for event in of_list)
-    pairs = _pairs_of_one_log(files) | {pair for pair in known if pair <= files.keys()}
+    pairs = {pair for pair in known if pair <= files.keys()}
+    pairs |= {pair for pair, lines in _in_common(files).items() if _is_one_log([files[place] for place in pair], lines)}
     if not pairs:
         return [list(of_list) for of_list in events], frozenset()
     hosts, dropped = _merged(files, pairs)
@@ -80,22 +79,10 @@ def _line(event: Event) -> _Line:
     return event.at, type(event), event.group, event.speaker.client_id, event.speaker.broker, *own
 
 
-def _pairs_of_one_log(files: Mapping[Place, Mapping[_Line, Event]]) -> set[frozenset[Place]]:
-    shared = _in_common(files)
-    return {pair for pair, lines in shared.items() if _is_one_log([files[place] for place in pair], lines)}
-
-
 def _in_common(files: Mapping[Place, Mapping[_Line, Event]]) -> Mapping[frozenset[Place], Sequence[_Line]]:
-    places: dict[_Line, list[Place]] = defaultdict(list)
-    for place, lines in files.items():
-        for line in lines:
-            places[line].append(place)
-    shared: dict[frozenset[Place], list[_Line]] = defaultdict(list)
-    for line, found in places.items():
-        if len(found) > 1:
-            for pair in combinations(found, 2):
-                shared[frozenset(pair)].append(line)
-    return shared
+    places = lists_by_key((line, place) for place, lines in files.items() for line in lines)
+    several = ((line, found) for line, found in places.items() if len(found) > 1)
+    return lists_by_key((frozenset(pair), line) for line, found in several for pair in combinations(found, 2))
 
 
 def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) -> bool:
@@ -103,35 +90,21 @@ def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) 
         return False
     common = [both[0][line] for line in shared]
     times = {e.at for e in common if e.at is not None and e.at % SECOND_MS and _is_named(e)}
-    return len(times) >= _UNLIKELY_TIMES or any(map(_is_of_one_process, common))
-
-
-def _first(lines: Mapping[_Line, Event]) -> int:
-    return min(event.at or 0 for event in lines.values())
-
-
-def _last(lines: Mapping[_Line, Event]) -> int:
-    return max(event.at or 0 for event in lines.values())
+    of_one_process = (isinstance(e, StartTimeReported) or own_member_id(e) is not None for e in common)
+    return len(times) >= _UNLIKELY_TIMES or any(of_one_process)
 
 
 def _is_named(event: Event) -> bool:
-    """True for lines of a broker or of a client with a name of its own: `consumer-payments-1` is in every process."""
+    # True for lines of a broker or of a client with a name of its own: `consumer-payments-1` is in every process.
     client = event.speaker.client_id
     return event.speaker.role == "broker" or (client is not None and not is_default_client_id(client))
-
-
-def _is_of_one_process(event: Event) -> bool:
-    return isinstance(event, StartTimeReported) or own_member_id(event) is not None
 
 
 def _merged(
     files: Mapping[Place, Mapping[_Line, Event]], pairs: set[frozenset[Place]]
 ) -> tuple[dict[Place, str | None], set[int]]:
     """The host under which each file of a process is kept, and the ids of lines that another of its files has."""
-    copies: dict[Place, set[Place]] = defaultdict(set)
-    for pair in pairs:
-        for place in pair:
-            copies[place] |= pair - {place}
+    copies = sets_by_key((place, other) for pair in pairs for place, other in permutations(pair, 2))
     gathered = {place for place, others in copies.items() if _is_gathered(others, copies, files)}
     order = sorted(
         copies, key=lambda place: (place in gathered, place[1] is None, len(place[0]), place[0], place[1] or "")
@@ -153,10 +126,11 @@ def _merged(
 def _is_gathered(
     others: set[Place], copies: Mapping[Place, set[Place]], files: Mapping[Place, Mapping[_Line, Event]]
 ) -> bool:
-    """True for a file with the logs of several processes: two of its copies overlap in time and differ."""
-    spans = {place: (_first(files[place]), _last(files[place])) for place in others}
+    # True for a file with the logs of several processes: two of its copies overlap in time and differ.
+    times = {place: [event.at or 0 for event in files[place].values()] for place in others}
     return any(
-        other not in copies[copy] and max(spans[copy][0], spans[other][0]) < min(spans[copy][1], spans[other][1])
+        other not in copies[copy]
+        and max(min(times[copy]), min(times[other])) < min(max(times[copy]), max(times[other]))
         for copy, other in combinations(others, 2)
     )
 

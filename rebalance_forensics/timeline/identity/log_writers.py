@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import pairwise
-from operator import itemgetter
+from itertools import chain, pairwise
+from operator import attrgetter, itemgetter
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from rebalance_forensics.timeline.group_attribution import streams_client_of
 from rebalance_forensics.timeline.identity.names import erlang_process
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.process_logs import ProcessLog
+from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 # The ending of a log's name, with the dates and numbers of a rotation.
@@ -29,23 +30,39 @@ _ENDING = re.compile(
 
 
 @dataclass(slots=True)
-class _Log:
-    """One file of a host: the ids in it, and the times of its first and last line."""
+class _Extent:
+    """The times of the first and the last of some lines; None where none has a time."""
 
-    file: str
-    ids: set[str] = field(default_factory=set)
-    clients: set[str] = field(default_factory=set)
     first: int | None = None
     last: int | None = None
 
     def add(self, event: Event) -> None:
-        """Note the ids and the time of a line of the group."""
-        self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
-        if event.speaker.client_id:
-            self.clients.add(event.speaker.client_id)
+        """Note the time of a line."""
         if event.at is not None:
             self.first = event.at if self.first is None else min(self.first, event.at)
             self.last = event.at if self.last is None else max(self.last, event.at)
+
+    def overlap_ms(self, other: _Extent) -> int | None:
+        """For how long both lasted, below 0 for the time between them; None where one has no times."""
+        if self.first is None or self.last is None or other.first is None or other.last is None:
+            return None
+        return min(self.last, other.last) - max(self.first, other.first)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Log(_Extent):
+    """One file of a host, with the ids in it."""
+
+    file: str
+    ids: set[str] = field(default_factory=set)
+    clients: set[str] = field(default_factory=set)
+
+    def add(self, event: Event) -> None:
+        """Note the ids and the time of a line of the group."""
+        _Extent.add(self, event)
+        self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
+        if event.speaker.client_id:
+            self.clients.add(event.speaker.client_id)
 
     def shares(self, other: _Log) -> bool:
         """True where both have lines of the same member."""
@@ -55,11 +72,9 @@ class _Log:
 
     def runs_beside(self, other: _Log) -> bool:
         """True where both were written at the same time by different processes."""
-        if self.first is None or self.last is None or other.first is None or other.last is None:
-            return False
         if not (self.ids and other.ids) and not (self.clients and other.clients):
             return False  # no id shows which process wrote them
-        return max(self.first, other.first) < min(self.last, other.last) and not self.shares(other)
+        return (self.overlap_ms(other) or 0) > 0 and not self.shares(other)
 
     def follows(self, other: _Log) -> bool:
         """True where both are pieces of one rotated log."""
@@ -78,32 +93,34 @@ def with_process_places(
     places = _places(own)
     if not places:
         return list(own), list(nearby), tuple(logs)
-    by_stem = {(host, log_stem(file)): place for (host, file), place in places.items()}
+    by_stem = {(log_stem(file), host): place for (file, host), place in places.items()}
     for file, host in (*map(place_of, nearby), *(log.place for log in logs)):
-        if (place := by_stem.get((host, log_stem(file)))) is not None:
-            places.setdefault((host, file), place)
-    named = tuple([log.of_process(places.get((log.place[1], log.place[0]))) for log in logs])
+        if (place := by_stem.get((log_stem(file), host))) is not None:
+            places.setdefault((file, host), place)
+    named = tuple([log.of_process(places.get(log.place)) for log in logs])
     return [_placed(event, places) for event in own], [_placed(event, places) for event in nearby], named
 
 
-def _placed(event: Event, places: dict[tuple[str | None, str], str]) -> Event:
-    speaker = event.speaker
-    if speaker.role == "broker" or speaker.place is not None:
+def _placed(event: Event, places: Mapping[Place, str]) -> Event:
+    if event.speaker.role == "broker" or event.speaker.place is not None:
         return event
-    place = places.get((speaker.host, speaker.file))
-    return event if place is None else replace(event, speaker=replace(speaker, place=place))
+    return _at(event, places.get(place_of(event)))
 
 
-def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
-    """(host, file) -> the name of the process behind it, for hosts that run several."""
-    files: dict[str, set[str]] = defaultdict(set)
-    for event in own:
-        if event.speaker.role != "broker" and event.speaker.host is not None:
-            files[event.speaker.host].add(event.speaker.file)
+def _at(event: Event, place: str | None) -> Event:
+    return event if place is None else replace(event, speaker=replace(event.speaker, place=place))
+
+
+def _places(own: Sequence[Event]) -> dict[Place, str]:
+    """Log -> the name of the process behind it, for hosts that run several."""
+    by_clients = (e.speaker for e in own if e.speaker.role != "broker")
+    files = sets_by_key((speaker.host, speaker.file) for speaker in by_clients if speaker.host is not None)
     crowded = {host for host, of_host in files.items() if len(of_host) > 1}
     if not crowded:
         return {}
-    logs: dict[str, dict[str, _Log]] = {host: {file: _Log(file) for file in sorted(files[host])} for host in crowded}
+    logs: dict[str, dict[str, _Log]] = {
+        host: {file: _Log(file=file) for file in sorted(files[host])} for host in crowded
+    }
     for event in own:
         if event.speaker.host in crowded and event.speaker.role != "broker":
             logs[event.speaker.host][event.speaker.file].add(event)
@@ -114,7 +131,7 @@ def _places(own: Sequence[Event]) -> dict[tuple[str | None, str], str]:
     ]
     taken = Counter([*files, *(name for _, name, _ in named)])
     return {
-        (host, log.file): name if taken[name] == 1 else f"{host}/{name}"
+        (log.file, host): name if taken[name] == 1 else f"{host}/{name}"
         for host, name, process in named
         for log in process
     }
@@ -135,7 +152,6 @@ def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
 
 
 def _any_beside(logs: Sequence[_Log]) -> bool:
-    """True where two files were written at the same time by different processes."""
     # The files of a rolled log, of which there may be thousands, follow one another: few are open at a time.
     dated = sorted(((log.first, log.last, log) for log in logs if log.first is not None), key=itemgetter(0))
     written: list[tuple[int, int, _Log]] = []
@@ -171,9 +187,6 @@ def log_stem(path: str) -> str:
 
 _STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
 
-Spans = dict[str, tuple[int, int]]
-"""Instance -> times of its first and last line."""
-
 
 # `kubectl logs -l app=shop` writes several Streams instances into one file without a prefix. Every line of a stream
 # thread and of its clients names its instance. Instances that write to one file at the same time are different
@@ -189,7 +202,7 @@ def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple
 
 def _at_instance(event: Event, together: set[str]) -> Event:
     client = instance_of(event)
-    return replace(event, speaker=replace(event.speaker, place=client)) if client in together else event
+    return _at(event, client if client in together else None)
 
 
 def instance_of(event: Event) -> str | None:
@@ -206,31 +219,20 @@ def instance_of(event: Event) -> str | None:
 
 
 def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
-    """The instances that write to a file with a broker."""
-    files = {(e.speaker.host, e.speaker.file) for e in own if e.speaker.role == "broker"}
-    if not files:
-        return
-    instances: dict[tuple[str | None, str], set[str]] = defaultdict(set)
-    for event in (*own, *nearby):
-        file = event.speaker.host, event.speaker.file
-        if file in files and (client := instance_of(event)) is not None:
-            instances[file].add(client)
-    yield from (client for clients in instances.values() for client in clients)
+    files = {place_of(e) for e in own if e.speaker.role == "broker"}
+    for event in (*own, *nearby) if files else ():
+        if place_of(event) in files and (client := instance_of(event)) is not None:
+            yield client
 
 
 def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
-    spans: dict[tuple[str | None, str], Spans] = defaultdict(dict)
+    extents: dict[Place, dict[str, _Extent]] = defaultdict(lambda: defaultdict(_Extent))
     for event in events:
-        client = instance_of(event) if event.at is not None else None
-        if client is not None and event.at is not None:
-            by_instance = spans[event.speaker.host, event.speaker.file]
-            first, last = by_instance.get(client, (event.at, event.at))
-            by_instance[client] = min(first, event.at), max(last, event.at)
-    for by_instance in spans.values():
-        if any(
-            min(earlier[1], later[1]) - later[0] > NEXT_HEARTBEAT_MS
-            for earlier, later in pairwise(sorted(by_instance.values()))
-        ):
+        if event.at is not None and (client := instance_of(event)) is not None:
+            extents[place_of(event)][client].add(event)
+    for by_instance in extents.values():
+        ordered = sorted(by_instance.values(), key=attrgetter("first", "last"))
+        if any((earlier.overlap_ms(later) or 0) > NEXT_HEARTBEAT_MS for earlier, later in pairwise(ordered)):
             yield from by_instance
 
 
@@ -240,29 +242,21 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
 # member id may be of any of them and keep their place.
 def with_member_places(own: Sequence[Event]) -> Sequence[Event]:
     """The lines, those of members that share a log with the first member id of each as their place."""
-    logs: dict[Place, list[tuple[str, Event]]] = defaultdict(list)
-    for event in own:
-        speaker = event.speaker
-        if speaker.role != "broker" and speaker.client_id is None and (reader := _own_id(event)):
-            logs[place_of(event)].append((reader, event))
+    nameless = (e for e in own if e.speaker.role != "broker" and e.speaker.client_id is None)
+    logs = lists_by_key((place_of(e), (reader, e)) for e in nameless if (reader := _own_id(e)))
     places = {log: _readers(lines) for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
     if not any(places.values()):
         return own
-    return [_at_reader(event, places.get(place_of(event), {})) for event in own]
+    return [_at(event, places.get(place_of(event), {}).get(_own_id(event) or "")) for event in own]
 
 
 def _own_id(event: Event) -> str | None:
-    """What a line prints of the member that wrote it: brod's process, which outlives a member id, else that."""
+    # What a line prints of the member that wrote it: brod's process, which outlives a member id, else that.
     return erlang_process(event.speaker.thread or "") or own_member_id(event)
 
 
-def _at_reader(event: Event, readers: Mapping[str, str]) -> Event:
-    place = readers.get(_own_id(event) or "")
-    return event if place is None else replace(event, speaker=replace(event.speaker, place=place))
-
-
 def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
-    """Member id -> the first id of its reader; empty where one reader may have had all ids, one after another."""
+    # Member id -> the first id of its reader; empty where one reader may have had all ids, one after another.
     ids = {member: _MemberId(is_process=erlang_process(member) is not None) for member, _ in lines}
     for member, event in lines:
         ids[member].add(event)
@@ -276,45 +270,41 @@ def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
     return {member: ids_of[0] for ids_of in readers for member in ids_of} if len(readers) > 1 else {}
 
 
-@dataclass(slots=True)
-class _MemberId:
-    """The lines of one member id in a log: their first and last time, and when it joined which generation."""
+@dataclass(slots=True, kw_only=True)
+class _MemberId(_Extent):
+    """The lines of one member id in a log, and when it joined which generation."""
 
     is_process: bool = False
     """An Erlang process stands for the member."""
-    first: int | None = None
-    last: int | None = None
     joins: dict[int, int | None] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
         """Note a line with this id."""
-        if event.at is not None:
-            self.first = event.at if self.first is None else min(self.first, event.at)
-            self.last = event.at if self.last is None else max(self.last, event.at)
+        _Extent.add(self, event)
         if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded):
             self.joins.setdefault(event.generation, event.at)
 
     def overlaps(self, other: _MemberId) -> bool:
         """True where both were members at once."""
-        if any(_is_soon(at, other.joins[number]) for number, at in self.joins.items() if number in other.joins):
-            return True
-        if self.first is None or self.last is None or other.first is None or other.last is None:
-            return False
+        # A group that was deleted counts its generations anew, but not within a heartbeat.
+        for at, then in ((at, other.joins[number]) for number, at in self.joins.items() if number in other.joins):
+            if at is None or then is None or abs(at - then) < NEXT_HEARTBEAT_MS:
+                return True
         # Late lines of a member id may follow its successor's first; a process that ended writes nothing.
         margin = -1 if self.is_process and other.is_process else NEXT_HEARTBEAT_MS
-        return min(self.last, other.last) - max(self.first, other.first) > margin
-
-
-def _is_soon(at: int | None, other: int | None) -> bool:
-    # A group that was deleted counts its generations anew, but not within a heartbeat.
-    return at is None or other is None or abs(at - other) < NEXT_HEARTBEAT_MS
+        overlap = self.overlap_ms(other)
+        return overlap is not None and overlap > margin
 
 
 def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
     """The events, those of unknown role with the one that most lines of their log show, in `events` and `others`."""
     if all(event.speaker.role != "unknown" for event in events):
         return events
-    shown = _shown(events, others)
+    votes: dict[Place, Counter[Role]] = defaultdict(Counter)
+    for event in chain(events, others):
+        if event.speaker.role != "unknown":
+            votes[place_of(event)][event.speaker.role] += 1
+    shown = {place: counter.most_common(1)[0][0] for place, counter in votes.items()}
     return [_with_role(event, shown) for event in events]
 
 
@@ -323,10 +313,8 @@ def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
     nameless = {place_of(e) for e in events if _names_no_broker(e)}
     if not nameless:
         return events
-    wrote: dict[Place, set[int]] = defaultdict(set)
-    for event in events:
-        if event.speaker.broker is not None and (place := place_of(event)) in nameless:
-            wrote[place].add(event.speaker.broker)
+    known = ((place_of(e), e.speaker.broker) for e in events if e.speaker.broker is not None)
+    wrote = sets_by_key((place, broker) for place, broker in known if place in nameless)
     only = {place: next(iter(brokers)) for place, brokers in wrote.items() if len(brokers) == 1}
     return [
         replace(e, speaker=replace(e.speaker, broker=only[place_of(e)]))
@@ -339,15 +327,6 @@ def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
 def _names_no_broker(event: Event) -> bool:
     named = isinstance(event, ev.BrokerStopped | ev.BrokerStarted) and (event.broker is not None or event.brokers)
     return isinstance(event, ev.BrokerStopped | ev.BrokerStarted) and not named and event.speaker.broker is None
-
-
-def _shown(events: Sequence[Event], others: Sequence[Event]) -> dict[Place, Role]:
-    votes: dict[Place, Counter[Role]] = defaultdict(Counter)
-    for lines in (events, others):
-        for event in lines:
-            if event.speaker.role != "unknown":
-                votes[place_of(event)][event.speaker.role] += 1
-    return {place: counter.most_common(1)[0][0] for place, counter in votes.items()}
 
 
 def _with_role(event: Event, shown: dict[Place, Role]) -> Event:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
@@ -33,23 +34,10 @@ from rebalance_forensics.timeline.identity.participants import (
 from rebalance_forensics.timeline.time_index import grouped
 
 K = TypeVar("K")
-# The names of a participant that grow as lines are read.
-_NAMES = (
-    "client_ids",
-    "worker_clients",
-    "instance_ids",
-    "member_ids",
-    "threads",
-    "hosts",
-    "files",
-    "processes",
-    "endpoints",
-)
 
 
-@dataclass(slots=True, eq=False)
-class ParticipantDraft:
-    """A participant with the names found so far."""
+class ParticipantDraft(Struct, eq=False):
+    """A participant with the names found so far; `places` are those of its process, where a host runs several."""
 
     kind: ParticipantKind
     name: str
@@ -63,17 +51,20 @@ class ParticipantDraft:
     processes: set[str] = field(default_factory=set)
     endpoints: set[str] = field(default_factory=set)
     has_log: bool = False
-    places: set[str] = field(default_factory=set)
-    """The names of its process, where a host runs several."""
     has_namesakes: bool = False
-    """Others of the group have the same client id: only its place or its member ids name it."""
+    places: set[str] = field(default_factory=set)
+
+    def note(self, **names: str | None) -> None:
+        """Add a name to each of these fields, where there is one."""
+        for field_name, name in names.items():
+            if name:
+                getattr(self, field_name).add(name)
 
     def finished(self) -> Participant:
         """The participant that this draft became."""
-        names = {name: frozenset(getattr(self, name)) for name in _NAMES}
-        return Participant(
-            kind=self.kind, name=self.name, has_log=self.has_log, has_namesakes=self.has_namesakes, **names
-        )
+        known = ((name, getattr(self, name)) for name in Participant.__struct_fields__)
+        found: dict[str, Any] = {name: frozenset(v) if isinstance(v, set) else v for name, v in known}
+        return Participant(**found)
 
 
 class ParticipantDrafts:
@@ -100,9 +91,9 @@ class ParticipantDrafts:
         """The participants with a client id."""
         return self._by_client.get(client_id, ())
 
-    def find_member(self, member_id: str) -> ParticipantDraft | None:
-        """The participant behind a member id; None where none is known."""
-        return self._by_member.get(member_id)
+    def knows_member(self, member_id: str) -> bool:
+        """True where a participant with this member id is known."""
+        return member_id in self._by_member
 
     def of_instance(self, instance_id: str) -> ParticipantDraft:
         """The participant behind a group.instance.id; a new one where none is known."""
@@ -131,11 +122,7 @@ class ParticipantDrafts:
         if participant is None:
             return
         participant.has_log = True
-        participant.files.add(speaker.file)
-        if speaker.host:
-            participant.hosts.add(speaker.host)
-        if speaker.place:
-            participant.places.add(speaker.place)
+        participant.note(files=speaker.file, hosts=speaker.host, places=speaker.place)
         if instance is not None:
             self._add_client_id(participant, instance)
         self._learn_ids(participant, event)
@@ -158,9 +145,7 @@ class ParticipantDrafts:
         if member:
             self._add_member_id(participant, member)
         participant.has_log = True
-        participant.files.add(speaker.file)
-        if speaker.host:
-            participant.hosts.add(speaker.host)
+        participant.note(files=speaker.file, hosts=speaker.host)
 
     def _learn_ids(self, participant: ParticipantDraft, event: Event) -> None:
         speaker = event.speaker
@@ -176,14 +161,9 @@ class ParticipantDrafts:
             if participant.kind == "instance" and speaker.client_id:
                 self._thread_of[speaker.instance_id] = speaker.client_id
         thread = streams_thread(speaker.client_id or speaker.thread or "")
-        if thread:
-            participant.threads.add(thread)
-            client = streams_client(thread)
-            if client:
-                self._add_client_id(participant, client)
-                process = process_of_streams_client(client)
-                if process:
-                    participant.processes.add(process)
+        if thread and (client := streams_client(thread)):
+            self._add_client_id(participant, client)
+            participant.note(threads=thread, processes=process_of_streams_client(client))
         member = own_member_id(event)
         if member:
             self._add_member_id(participant, member)
@@ -241,24 +221,21 @@ class ParticipantDrafts:
             return known[0]
         client = streams_client(name)
         if client is not None:
-            participant = self._by_streams_client(client)
+            first = self._first_of_client.get(client)
+            participant = first or self._add(("streams-client", client), "instance", client)
+            if first is None:
+                self._add_client_id(participant, client)
             if is_thread_cut_off(name):
                 return participant
-            participant.threads.add(streams_thread(name) or name)
-            process = process_of_streams_client(client)
-            if process:
-                participant.processes.add(process)
+            participant.note(threads=streams_thread(name) or name, processes=process_of_streams_client(client))
         else:
-            participant = self._add(("name", name), "worker" if self.kind == "connect" else "client", name)
+            participant = self._add(("name", name), self._kind_without_log, name)
         self._add_owned_client_id(participant, name)
         return participant
 
-    def _by_streams_client(self, client: str) -> ParticipantDraft:
-        if (known := self._first_of_client.get(client)) is not None:
-            return known
-        participant = self._add(("streams-client", client), "instance", client)
-        self._add_client_id(participant, client)
-        return participant
+    @property
+    def _kind_without_log(self) -> ParticipantKind:
+        return "worker" if self.kind == "connect" else "client"
 
     def add_namesake(self, client_id: str, member_ids: Sequence[str]) -> None:
         """Add one of several members with the same client id, by its member ids."""
@@ -266,8 +243,7 @@ class ParticipantDrafts:
         if len(owners) == 1:
             participant = owners.pop()
         else:
-            kind: ParticipantKind = "worker" if self.kind == "connect" else "client"
-            participant = self._add(("namesake", member_ids[0]), kind, client_id)
+            participant = self._add(("namesake", member_ids[0]), self._kind_without_log, client_id)
             self._add_owned_client_id(participant, client_id)
         for member in member_ids:
             if member not in self._by_member:
@@ -281,9 +257,8 @@ class ParticipantDrafts:
                 apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
                 for participant, place in zip(namesakes, places, strict=True):
                     participant.has_namesakes = True
-                    participant.name = (
-                        next(iter(place)) if apart else min(participant.member_ids, default=participant.name)
-                    )
+                    own = place if apart else participant.member_ids
+                    participant.name = min(own, default=participant.name)
 
     def link_ids(self, event: Event) -> None:
         """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""
@@ -291,35 +266,28 @@ class ParticipantDrafts:
             self._link_described(event)
         instance: str | None = getattr(event, "instance_id", None)
         if instance and event.speaker.role == "broker" and not isinstance(event, ev.StaticMemberFenced):
-            self._link_instance(instance, event)
+            member: str | None = getattr(event, "member", None)
+            if isinstance(event, ev.RebalanceStarted | ev.MemberFailed) and len(event.members) == 1:
+                member = event.members[0]
+            if member:
+                self._add_instance_id(instance, member)
         match event:
-            case ev.MemberLeft(member=str(member)) | ev.MemberLoaded(member=member) if member:
-                participant = self.of_member(member)
-                if event.client_host:
-                    participant.endpoints.add(event.client_host.lstrip("/"))
-                if event.client_id and is_bare_member_id(member):
+            case ev.MemberLeft(member=str(of)) | ev.MemberLoaded(member=of) if of:
+                participant = self.of_member(of)
+                participant.note(endpoints=(event.client_host or "").lstrip("/"))
+                if event.client_id and is_bare_member_id(of):
                     self._add_owned_client_id(participant, event.client_id)
-                    if participant.name == member:
+                    if participant.name == of:
                         participant.name = event.client_id
 
-    def _link_instance(self, instance: str, event: Event) -> None:
-        member: str | None = getattr(event, "member", None)
-        if isinstance(event, ev.RebalanceStarted | ev.MemberFailed) and len(event.members) == 1:
-            member = event.members[0]
-        if member:
-            self._add_instance_id(instance, member)
-
     def _link_described(self, event: ev.MemberDescribed) -> None:
-        """Link a KIP-1071 member id, a bare uuid, with the client id and process that the coordinator prints."""
+        # Link a KIP-1071 member id, a bare uuid, with the client id and process that the coordinator prints.
         if event.member is None or event.client_id is None:
             return
         participant = self._by_member.get(event.member) or self._named(event.client_id)
         self._add_member_id(participant, event.member)
         self._client_of.setdefault(event.member, event.client_id)
-        if event.process:
-            participant.processes.add(event.process)
-        if event.client_host:
-            participant.endpoints.add(event.client_host)
+        participant.note(processes=event.process, endpoints=event.client_host)
 
     def _add_instance_id(self, instance: str, member: str) -> None:
         participant = self._by_member.get(member) or self.of_instance(instance)
@@ -330,12 +298,11 @@ class ParticipantDrafts:
     def add_named(self, event: Event) -> None:
         """Add the other participants that a line names by a member id or a group.instance.id."""
         instance: str | None = getattr(event, "instance_id", None)
-        if instance and isinstance(
-            event, ev.MemberIdIssued | ev.MemberJoined | ev.MemberLeft | ev.StaticMemberReplaced
-        ):
-            participant = self.of_instance(instance)
-            if isinstance(event, ev.StaticMemberReplaced):
-                participant.member_ids.update(filter(None, (event.old_member, event.member)))
+        if instance and isinstance(event, ev.MemberIdIssued | ev.MemberJoined | ev.MemberLeft):
+            self.of_instance(instance)
+        elif isinstance(event, ev.StaticMemberReplaced):
+            participant = self.of_instance(event.instance_id)
+            participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):
             if member and not member.startswith("?"):  # that is a placeholder (`placeholder_id`)
                 self.of_member(member)
@@ -343,13 +310,12 @@ class ParticipantDrafts:
     def finished(self) -> Participants:
         """The participants that the drafts became."""
         done = {draft: draft.finished() for draft in self.everybody}
+        by_place = {place: tuple([done[a] for a in drafts]) for place, drafts in self._by_place.items()}
         return Participants(
             kind=self.kind,
             everybody=tuple(done.values()),
             by_key=_frozen(self._by_key, done),
-            by_place=MappingProxyType(
-                {place: tuple(done[a] for a in drafts) for place, drafts in self._by_place.items()}
-            ),
+            by_place=MappingProxyType(by_place),
             by_name=_frozen(self._by_name(), done),
             by_member=_frozen(self._by_member, done),
             by_instance=_frozen(self._by_instance, done),

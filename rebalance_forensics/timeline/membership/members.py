@@ -33,7 +33,7 @@ class Members(dict[str, Participant]):
         """The ids of one participant, oldest first."""
         return list(self._of[participant]) if participant in self._of else []
 
-    def with_name(self, name: str) -> list[str]:
+    def with_name(self, name: str | None) -> list[str]:
         """The ids that begin with a client id or instance id."""
         return list(self._by_name[name]) if name in self._by_name else []
 

@@ -25,12 +25,7 @@ from rebalance_forensics.timeline.facts import (
 )
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
-from rebalance_forensics.timeline.membership.lost_membership import (
-    is_rebalance_notice,
-    lacks_member_id,
-    was_a_member,
-    was_refused,
-)
+from rebalance_forensics.timeline.membership import lost_membership
 from rebalance_forensics.timeline.membership.members import Members
 from rebalance_forensics.timeline.membership.silent import Headcount, LoadedMembers, Newcomers
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -116,14 +111,13 @@ class MembershipRecorder:
             return
         if member not in self.live:
             is_known = self._resolve_placeholder(participant, member)
-            replaced = self._supersede(participant, member)
+            self._supersede(participant, member)
             self.live[member] = participant
             departure = self._departures.get(member)
             if departure is not None and departure.returned is None and departure.why == "vanished":
                 del self.transitions[departure], self._departures[member]
             elif not is_known:
-                at = event.at or 0
-                self._enter(Sighting(participant, member, at, (event,), "shown-in-group", replaces=replaced), member)
+                self._enter(Sighting(participant, member, event.at or 0, (event,), "shown-in-group"), member)
         self._seen.add(participant)
         self._empty = False
 
@@ -134,15 +128,13 @@ class MembershipRecorder:
         self._empty = False
         self.transitions[transition] = None
 
-    def note_refusal(self, participant: Participant, event: Event) -> None:
-        """Remember a refused request without a member id: neither it nor the reset that follows ends a membership."""
-        if lacks_member_id(event):
-            self._refused[participant, event.speaker.client_id] = "", event
-
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
         """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
+        if isinstance(event, ev.WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
+            # The stop may be a worker's only line: the log may begin just before it.
+            self.depart_unlogged(participant, None, event, "closed")
         gives_back = isinstance(event, ev.PartitionsRevoked) and event.partitions
-        if not gives_back and not is_rebalance_notice(event):
+        if not gives_back and not lost_membership.is_rebalance_notice(event):
             return
         client = event.speaker.client_id
         if self.member_of(participant, client) is None and participant not in self._last_departure:
@@ -175,6 +167,8 @@ class MembershipRecorder:
             return
         events, silent = ((event,), silent) if asked is None else ((asked, event), None)
         last = self._last_departure.get(participant)
+        fresh, was_empty = self.fresh_start(participant, event), (self._empty or empty) and not self.live
+        self._supersede(participant, member)
         arrival = Arrival(
             participant=participant,
             member=member,
@@ -183,9 +177,8 @@ class MembershipRecorder:
             silent=silent,
             first=participant not in self._seen,
             ends=last if last is not None and last.returned is None else None,
-            start=self.fresh_start(participant, event),
-            while_empty=(self._empty or empty) and not self.live,
-            replaces=self._supersede(participant, member),
+            start=fresh,
+            while_empty=was_empty,
         )
         if arrival.ends is not None:
             amend(arrival.ends, returned=arrival)
@@ -194,7 +187,7 @@ class MembershipRecorder:
         self._enter(arrival, member)
 
     def _confirm(self, member: str, event: Event) -> None:
-        """Add a line to an arrival: a KIP-848 client logs JOINING before its heartbeat reaches the coordinator."""
+        # Add a line to an arrival: a KIP-848 client logs JOINING before its heartbeat reaches the coordinator.
         arrival = self._unconfirmed.get(member)
         if arrival is None:
             return
@@ -203,7 +196,6 @@ class MembershipRecorder:
         amend(arrival, events=(*arrival.events, event), silent=None)
 
     def _return_unlogged(self, departure: Departure, event: Event, silent: Silent) -> None:
-        """Record the return of a member that no line names."""
         member = placeholder_id(departure.participant, self.participants.client_of(departure.member or ""))
         arrival = Arrival(departure.participant, member, event.at or 0, (event,), silent, first=False, ends=departure)
         amend(departure, returned=arrival)
@@ -245,7 +237,14 @@ class MembershipRecorder:
         """True where nothing but the loss itself shows that the client was a member (see `was_refused`)."""
         if isinstance(event, ev.OwnershipGivenUp):
             return participant not in self._seen
-        return was_refused(event) and not self._seen
+        return lost_membership.was_refused(event) and not self._seen
+
+    def refuse(self, participant: Participant, event: Event) -> None:
+        """Record that a request was refused, which expels a member."""
+        if lost_membership.lacks_member_id(event):  # neither it nor the reset that follows ends a membership
+            self._refused[participant, event.speaker.client_id] = "", event
+        if lost_membership.was_expelled(event):
+            self.expel(participant, event)
 
     def expel(self, participant: Participant, event: Event) -> None:
         """Record that a client learned that it is no member any more."""
@@ -256,10 +255,10 @@ class MembershipRecorder:
             last = self._last_departure.get(participant)
             if last is not None and last.returned is None:
                 amend(last, events=(*last.events, event), silent=None)
-            elif last is None and was_a_member(event):
+            elif last is None and lost_membership.was_a_member(event):
                 self.depart_unlogged(participant, None, event, "expelled")
             return
-        if member not in self.live and participant not in self._seen and was_a_member(event):
+        if member not in self.live and participant not in self._seen and lost_membership.was_a_member(event):
             self.depart_unlogged(participant, member, event, "expelled")
         self.depart(member, event, "expelled", late=True)
 
@@ -296,18 +295,16 @@ class MembershipRecorder:
     def _is_former(self, participant: Participant, member: str) -> bool:
         """True where `member` names a membership that was known by a placeholder and ended with its process."""
         last = self._last_departure.get(participant)
-        if last is None or last.returned is not None or member in self.live:
+        if last is None or last.returned is not None or member in self.live or last.why != "vanished":
             return False
-        return last.why == "vanished" and last.member == placeholder_id(
-            participant, self.participants.client_of(member)
-        )
+        return last.member == self.placeholders(participant, member)[0]
 
     def _unnamed_departure(self, participant: Participant, member: str, at: int) -> Departure | None:
-        """The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup."""
+        # The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup.
         # Static members send none (KIP-345), nor do stream threads (internal.leave.group.on.close).
         if member in self.live:
             return None
-        left = self._departures.get(placeholder_id(participant, self.participants.client_of(member)))
+        left = self._departures.get(self.placeholders(participant, member)[0])
         if left is None or left.why != "poll-timeout" or left.returned is not None:
             return None
         return left if left.member is None and at - left.at <= SESSION_MS else None
@@ -349,14 +346,13 @@ class MembershipRecorder:
         amend(departure, reason=departure.reason or reason_in(event))
 
     def _kept_its_place(self, departure: Departure, back_at: int) -> bool:
-        """True where a member is back at once under its id: the group only bumped its epoch."""
+        # True where a member is back at once under its id: the group only bumped its epoch.
         # A stream thread whose commit carries a stale epoch unsubscribes and subscribes again (KIP-1071).
         by_itself = departure.returned is None and departure.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(departure.member or "")
         return self.participants.kind == "streams" and by_itself and same_id and back_at - departure.at <= ROUND_TRIP_MS
 
     def _undo(self, departure: Departure, back_at: int) -> None:
-        """Undo a departure of a member that kept its place."""
         assert departure.member is not None
         del self.transitions[departure], self._departures[departure.member]
         if self._last_departure.get(departure.participant) is departure:
@@ -364,15 +360,12 @@ class MembershipRecorder:
         self.live[departure.member] = departure.participant
         self.rejoins.append((departure.at, back_at))
 
-    def _supersede(self, participant: Participant, member: str) -> str | None:
-        """Remove the former id of a static member, which the coordinator has replaced by this one (KIP-345)."""
+    def _supersede(self, participant: Participant, member: str) -> None:
+        # Remove the former id of a static member, which the coordinator has replaced by this one (KIP-345).
         name = name_in_member_id(member)
-        if name is None or name not in participant.instance_ids:
-            return None
-        former = [other for other in self.live.with_name(name) if other != member]
-        for other in former:
-            self.live.drop(other)
-        return former[-1] if former else None
+        for other in self.live.with_name(name) if name in participant.instance_ids else ():
+            if other != member:
+                self.live.drop(other)
 
     def _resolve_placeholder(self, participant: Participant, member: str) -> bool:
         """Replace the placeholder of a member by its id; False where there was none. Old clients log no id."""
@@ -402,8 +395,5 @@ class MembershipRecorder:
 
 def reason_in(event: Event) -> str | None:
     """The reason in the words of the line."""
-    for name in ("reason", "client_reason"):
-        value = getattr(event, name, None)
-        if isinstance(value, str):
-            return value
-    return None
+    reasons = (getattr(event, name, None) for name in ("reason", "client_reason"))
+    return next((reason for reason in reasons if isinstance(reason, str)), None)

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Start, StaticReturn, amend
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
-from rebalance_forensics.timeline.membership.lost_membership import session_is_over, was_expelled
+from rebalance_forensics.timeline.membership.lost_membership import session_is_over
 from rebalance_forensics.timeline.membership.recording import MembershipRecorder
 from rebalance_forensics.timeline.membership.silent import LEAVE_GROUP_STATIC_EPOCH, InferredDeparture
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
@@ -31,16 +31,10 @@ _WHY_IN_REASON: tuple[tuple[str, DepartureWhy], ...] = (
     ("being closed", "closed"),
     ("per normal operation", "closed"),
 )
+# What a client logs just before it leaves, which may be all that shows why.
+_HINTS = (ev.PollTimeoutExpired, ev.Unsubscribed)
 # An eviction that names nobody stands among the last departures: the members that missed the rebalance follow it.
 _RECENT = 10
-
-
-def _joins_first_generation(participant: Participant, event: Event) -> bool:
-    """True if the member takes part in forming the group: nobody can have been in before generation 1."""
-    # A static member that restarts is answered with the generation that its group already has (KIP-345).
-    if not isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) or participant.instance_ids:
-        return False
-    return event.generation == FIRST_GENERATION
 
 
 class MembershipReplay(MembershipRecorder):
@@ -70,7 +64,7 @@ class MembershipReplay(MembershipRecorder):
                 self.write_off(member, missed.at, missed.why, missed.proof, missed.rule)
 
     def _anonymous_expiry(self, missed: InferredDeparture) -> Departure | None:
-        """The eviction of an unknown member that this is: workers share a client id and log no member id before 2.4."""
+        # The eviction of an unknown member that this is: workers share a client id and log no member id before 2.4.
         for departure in islice(self.latest(Departure), _RECENT):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
             if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.shown_at:
@@ -91,10 +85,9 @@ class MembershipReplay(MembershipRecorder):
             self._started_anew(start, event)
         self.count(event)
         self._converted |= isinstance(event, ev.GroupConverted)
-        if isinstance(event, ev.GenerationStabilized | ev.AssignmentReceived):
-            self._led(event)
-            return
         match event:
+            case ev.AssignmentReceived(leader=str(member)) if member not in self._departures:
+                self.ensure_member(member, event)  # its join may precede the logs
             case ev.MemberIdIssued() | ev.MemberJoined():
                 self._coordinator_took_in(event, event.member)
             case ev.RebalanceStarted():
@@ -118,11 +111,14 @@ class MembershipReplay(MembershipRecorder):
                 self._apply_client_line(event)
         self.live.apply(event)
 
-    def _led(self, event: Event) -> None:
-        """Record a leader as member: its join may precede the logs."""
-        leader = event.leader if isinstance(event, ev.AssignmentReceived) else None
-        if leader is not None and leader not in self._departures:
-            self.ensure_member(leader, event)
+    def _failed(self, event: ev.MemberFailed) -> None:
+        for member in event.members:
+            self.depart(member, event, event.why if event.why != "unknown" else "session-expired")
+
+    def _emptied(self, event: ev.GroupEmptied) -> None:
+        for member in list(self.live):
+            self.depart(member, event, "left", silent="group-emptied")
+        self._empty = True
 
     def _coordinator_took_in(self, event: ev.MemberIdIssued | ev.MemberJoined, member: str | None) -> None:
         if member is None:
@@ -151,21 +147,17 @@ class MembershipReplay(MembershipRecorder):
                 case "member-rejoined" | "leader-rejoined" | "static-member-changed":
                     self.ensure_member(member, event)
 
-    def _failed(self, event: ev.MemberFailed) -> None:
-        for member in event.members:
-            self.depart(member, event, event.why if event.why != "unknown" else "session-expired")
-
     def _left(self, event: ev.MemberLeft) -> None:
         member = event.member
         if member is None:
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
-        if member is None:
-            return
+        if member is None or event.temporarily:
+            return  # a static member that closes stays in until its session ends (KIP-848, epoch -2)
         why = departure_why(event.reason, event.why)
         participant = self.participants.of_member(member)
-        hints = self._lines_before(participant, event, HEARTBEAT_MS) if participant is not None else []
-        unsubscribed = why == "left" and any(isinstance(h, ev.Unsubscribed) for h in hints)
-        self.depart(member, event, "unsubscribed" if unsubscribed else why)
+        if why == "left" and participant is not None:
+            why = self._hinted(participant, event, HEARTBEAT_MS, (ev.Unsubscribed,)) or why
+        self.depart(member, event, why)
 
     def _replaced(self, event: ev.StaticMemberReplaced) -> None:
         participant = self.participants.of_instance(event.instance_id)
@@ -180,16 +172,7 @@ class MembershipReplay(MembershipRecorder):
         if last is not None and last.participant is participant and (event.at or 0) - last.at < ROUND_TRIP_MS:
             amend(last, events=(*last.events, event))
         else:
-            self._return_static(participant, event.member, event.old_member, event)
-
-    def _return_static(self, participant: Participant, member: str | None, former: str | None, event: Event) -> None:
-        returned = StaticReturn(participant, member, event.at or 0, (event,), replaces=former)
-        self.transitions[returned] = None
-
-    def _emptied(self, event: ev.GroupEmptied) -> None:
-        for member in list(self.live):
-            self.depart(member, event, "left", silent="group-emptied")
-        self._empty = True
+            self.transitions[StaticReturn(participant, event.member, event.at or 0, (event,))] = None
 
     def _assigned(self, event: ev.AssignmentComputed | ev.TargetAssignmentComputed) -> None:
         """Compare the members with the leader's assignment, which names all of them: record who is missing or new."""
@@ -219,7 +202,7 @@ class MembershipReplay(MembershipRecorder):
         self._mapped = True
 
     def _targeted(self, event: ev.TargetAssignmentComputed, members: Sequence[str]) -> None:
-        """Record as vanished the members that a target assignment lacks: it has every member (KIP-848)."""
+        # Record as vanished the members that a target assignment lacks: it has every member (KIP-848).
         for member in sorted(self.live.keys() - set(members)):
             if not is_placeholder(member) and member not in self.live.joining:
                 self.depart(member, event, "vanished", silent="not-assigned")
@@ -228,7 +211,7 @@ class MembershipReplay(MembershipRecorder):
                 self.ensure_member(member, event)
 
     def _came_unannounced(self, member: str, event: ev.AssignmentComputed) -> bool:
-        """True for a newcomer that only the leader's assignment shows: before 2.6.1 its own log has no member id."""
+        # True for a newcomer that only the leader's assignment shows: before 2.6.1 its own log has no member id.
         participant = self.participants.of_member(member)
         if participant is None or any(m in self.live for m in self.placeholders(participant, member)):
             return False
@@ -241,7 +224,6 @@ class MembershipReplay(MembershipRecorder):
         if participant is None or event.at is None or self._gave_up(participant, event):
             return
         self.infer_existing_member(participant, event)
-        self._stopped_unseen(participant, event)
         match event:
             case ev.JoinStarted():
                 self._joining[participant, event.speaker.client_id] = event
@@ -257,7 +239,9 @@ class MembershipReplay(MembershipRecorder):
                 self._recent[participant].append(event)
                 self._explain_leave(participant, event)
             case ev.MemberTransitioned():
-                self._in_next_state(participant, event)
+                if not (participant.instance_ids and self._static_transitioned(participant, event)):
+                    self._transitioned(participant, event)
+                self._epoch = max(self._epoch, event.epoch or 0)
             case (
                 ev.HeartbeatFailed()
                 | ev.JoinFailed()
@@ -266,21 +250,14 @@ class MembershipReplay(MembershipRecorder):
                 | ev.GroupHeartbeatFailed()
                 | ev.JoinRequested(error="UNKNOWN_MEMBER_ID")
             ):
-                self.note_refusal(participant, event)
-                if was_expelled(event):
-                    self.expel(participant, event)
+                self.refuse(participant, event)
             case ev.InstanceFenced():
                 self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or self.shows_former_membership(participant, event):
                 self.expel(participant, event)
 
-    def _stopped_unseen(self, participant: Participant, event: Event) -> None:
-        """Record the departure of a worker whose stop is its only line: the log may begin just before it."""
-        if isinstance(event, ev.WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
-            self.depart_unlogged(participant, None, event, "closed")
-
     def _given_an_id(self, participant: Participant, event: ev.JoinRequested | ev.JoinFailed) -> None:
-        """Record the arrival of a client that rejoins with the member id it was issued (KIP-394)."""
+        # Record the arrival of a client that rejoins with the member id it was issued (KIP-394).
         if isinstance(event, ev.JoinFailed):
             if event.member:
                 self.arrive(event.member, event, asked=self._asked(participant, event.speaker.client_id))
@@ -288,41 +265,40 @@ class MembershipReplay(MembershipRecorder):
             self.arrive(event.member or placeholder_id(participant, event.speaker.client_id), event)
 
     def _was_not_polled(self, participant: Participant, event: ev.PollTimeoutExpired) -> None:
-        """Record a poll timeout; of two consumers with one client id only the LeaveGroup after it names the member."""
         self._recent[participant].append(event)
+        # Of two consumers with one client id only the LeaveGroup after it names the member.
         if event.member or len(self.members_of(participant, event.speaker.client_id)) < 2:
             self._participant_departed(participant, event.member, event, "poll-timeout")
 
     def _gave_up(self, participant: Participant, event: Event) -> bool:
-        """True for a LeaveGroup with which a client only drops its member id after an error."""
+        # True for a LeaveGroup with which a client only drops its member id after an error.
         if is_error_before_reset(event):
             self._recent[participant].append(event)
         if not isinstance(event, ev.LeaveSent):
             return False
         return any(map(is_error_before_reset, self._lines_before(participant, event, HEARTBEAT_MS)))
 
-    def _in_next_state(self, participant: Participant, event: ev.MemberTransitioned) -> None:
-        if not (participant.instance_ids and self._static_transitioned(participant, event)):
-            self._transitioned(participant, event)
-        self._epoch = max(self._epoch, event.epoch or 0)
-
     def _why_sent(self, participant: Participant, event: ev.LeaveSent) -> DepartureWhy:
-        """The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it."""
+        # The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it.
         why = departure_why(event.reason, event.why)
         if why != "left":
             return why
-        hints = self._lines_before(participant, event, HEARTBEAT_MS)
-        if any(isinstance(h, ev.PollTimeoutExpired) for h in hints) or "heartbeat-thread" in (
-            event.speaker.thread or ""
-        ):
+        by_heartbeats = "heartbeat-thread" in (event.speaker.thread or "")
+        return "poll-timeout" if by_heartbeats else self._hinted(participant, event, HEARTBEAT_MS) or why
+
+    def _hinted(
+        self, participant: Participant, event: Event, reach_ms: int, hints: tuple[type[Event], ...] = _HINTS
+    ) -> DepartureWhy | None:
+        kinds = {type(line) for line in self._lines_before(participant, event, reach_ms)}.intersection(hints)
+        if ev.PollTimeoutExpired in kinds:
             return "poll-timeout"
-        return "unsubscribed" if any(isinstance(h, ev.Unsubscribed) for h in hints) else "left"
+        return "unsubscribed" if kinds else None
 
     def _lines_before(self, participant: Participant, event: Event, reach_ms: int) -> list[Event]:
         return [*takewhile(lambda h: (event.at or 0) - (h.at or 0) < reach_ms, reversed(self._recent[participant]))]
 
     def _explain_leave(self, participant: Participant, event: ev.Unsubscribed) -> None:
-        """Reclassify a leave as an unsubscribe: the consumer logs its LeaveGroup first, then that it unsubscribed."""
+        # Reclassify a leave as an unsubscribe: the consumer logs its LeaveGroup first, then that it unsubscribed.
         absence = self._between_ids.get(participant)
         if absence is not None and (event.at or 0) - (absence[1].at or 0) < HEARTBEAT_MS:
             del self._between_ids[participant]
@@ -345,14 +321,16 @@ class MembershipReplay(MembershipRecorder):
         known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
         renewed = known is not None and known != member and not is_placeholder(known)
         returns = left is not None and left.returned is None
-        is_first = _joins_first_generation(participant, event)
+        # A member that takes part in forming the group: nobody can have been in before generation 1. A static member
+        # that restarts is answered with the generation that its group already has (KIP-345).
+        is_join = isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and not participant.instance_ids
+        is_first = is_join and getattr(event, "generation", None) == FIRST_GENERATION
         if is_first or renewed or returns or self.fresh_start(participant, event) is not None:
             self.arrive(member, event, empty=is_first, asked=asked)
         else:
             self.ensure_member(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:
-        """The last JoinGroup of a client in its own log."""
         return self._joining.get((participant, client_id)) if participant is not None else None
 
     def _static_transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> bool:
@@ -378,7 +356,7 @@ class MembershipReplay(MembershipRecorder):
         return False
 
     def _came_back(self, participant: Participant, before: str, member: str, event: ev.MemberTransitioned) -> None:
-        """Record a static return if the epoch is unchanged: a removal and a new member each bump it."""
+        # Record a static return if the epoch is unchanged: a removal and a new member each bump it.
         del self._between_ids[participant]
         if before not in self.live or member in self.live:
             return
@@ -388,19 +366,14 @@ class MembershipReplay(MembershipRecorder):
             return
         self.live.drop(before)
         self.live[member] = participant
-        self._return_static(participant, member, before, event)
+        self.transitions[StaticReturn(participant, member, event.at or 0, (event,))] = None
 
     def _transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> None:
         member = event.member or self.member_of(participant) or placeholder_id(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self.arrive(member, event)
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
-            hints = self._lines_before(participant, event, PROCESS_START_MS)
-            why: DepartureWhy = "closed"
-            if any(isinstance(h, ev.PollTimeoutExpired) for h in hints):
-                why = "poll-timeout"
-            elif any(isinstance(h, ev.Unsubscribed) for h in hints):
-                why = "unsubscribed"
+            why = self._hinted(participant, event, PROCESS_START_MS) or "closed"
             self._participant_departed(participant, event.member, event, why)
         elif event.after == "STALE":
             self._participant_departed(participant, event.member, event, "poll-timeout")
@@ -410,7 +383,6 @@ class MembershipReplay(MembershipRecorder):
             self.ensure_member(member, event)
 
     def _started_anew(self, start: Start, event: Event) -> None:
-        """Record as vanished the live members of a process that starts again."""
         if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ev.ClientStarted):
             return  # a Java process may log its configuration after the first lines of its member
         absent = self._between_ids.get(start.participant, ("", event))[0]

@@ -6,7 +6,6 @@ of a static member.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics import events as ev
@@ -18,7 +17,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.membership.replay import MembershipReplay
 from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.processes import Processes, closed_at_last, final_deaths
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS, TICK_MS
 
 
@@ -51,19 +50,19 @@ def revise(
 
 
 def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[Stop]) -> None:
-    """Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do."""
+    # Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do.
     # Their own log shows the stop of the process or the start of the next; without logs, that all members did it.
     wished = [d for d in departures if d.why == "unsubscribed"]
     without_log = {d.participant for d in wished if not d.participant.has_log}
     everybody = len(without_log) > 1 and without_log == {d.participant for d in departures}
-    ended: dict[Participant, list[int]] = defaultdict(list)
-    for stop in stops:
-        ended[stop.participant].append(stop.at)
+    ended = lists_by_key((stop.participant, stop.at) for stop in stops)
     for departure in wished:
         back = departure.returned
         until = departure.at + REQUEST_TIMEOUT_MS if back is None else min(back.at, departure.at + REQUEST_TIMEOUT_MS)
         stopped = any(departure.at - ROUND_TRIP_MS <= at <= until for at in ended[departure.participant])
-        restarted = back is not None and back.start is not None and _is_process(back.start)
+        # A subscription alone may be a running process that subscribes again.
+        signs = back.start.events if back is not None and back.start is not None else ()
+        restarted = any(not isinstance(e, ev.Subscribed) for e in signs)
         # A Streams thread unsubscribes whenever it shuts down; applications cannot ask for it.
         thread = departure.participant.kind == "instance"
         if stopped or restarted or thread or (everybody and departure.participant in without_log):
@@ -71,7 +70,7 @@ def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[St
 
 
 def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop], *, streams: bool) -> None:
-    """Reclassify as `removed-by-admin` the members that removeMembersFromConsumerGroup removed."""
+    # Reclassify as `removed-by-admin` the members that removeMembersFromConsumerGroup removed.
     # A static member sends no LeaveGroup, so one with a reason came from an administrator (KIP-345). Kafka Streams
     # makes that request itself when it closes or removes a thread (KIP-812, KafkaStreams.close).
     for departure in departures:
@@ -83,11 +82,6 @@ def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop],
         stopped = any(s.participant is participant and abs(s.at - departure.at) <= REQUEST_TIMEOUT_MS for s in stops)
         why = "closed" if stopped else "left" if streams and not participant.has_log else "removed-by-admin"
         amend(departure, why=why)
-
-
-def _is_process(start: Start) -> bool:
-    """True for the start of a process: a subscription alone may be a running one that subscribes again."""
-    return any(not isinstance(e, ev.Subscribed) for e in start.events)
 
 
 def _infer_unlogged_leaves(
@@ -128,7 +122,7 @@ def _formed_without(participants: Participants, departure: Departure) -> int | N
 def _restarts_in_time(
     departures: Sequence[Departure], starts: Sequence[Start], rebalances: Sequence[Rebalance]
 ) -> list[Departure]:
-    """The departures of static members that only a restart shows: within the session they are members (KIP-345)."""
+    # The departures of static members that only a restart shows: within the session they are members (KIP-345).
     # One that came back as a new member, or made the group rebalance, had been removed.
     last = max((r.started_at for r in rebalances), default=0)
     of_a_start = {id(e) for start in starts for e in start.events}

@@ -65,12 +65,6 @@ class _Round(NamedTuple):
     def began(self) -> int | None:
         return self.slot.prepared[0].at if self.slot.prepared else None
 
-    @property
-    def names_members(self) -> bool:
-        """True where a line counts or lists the members: whoever is missing then needs no inference."""
-        created = self.slot.stabilized
-        return self.slot.computed is not None or (created is not None and created.member_count is not None)
-
 
 # The join barrier opens only when every member has sent JoinGroup or has been removed. Before 2.4 no client prints the
 # leader's assignment and before 2.1 no coordinator logs who left, so the absence shows only in the list of those that
@@ -86,24 +80,24 @@ def departures_by_missed_rebalance(
         participant = participants.of_speaker(event)
         if participant is not None and event.at is not None:
             tries[participant, event.speaker.client_id].append(event.at)
-    rounds = [_Round(slot, _joined(participants, slot)) for slot in slots if slot.answered]
+    rounds = []
+    for slot in slots:
+        joined: dict[_Client, Event] = {}
+        for answer in slot.answered:
+            if (participant := participants.of_speaker(answer)) is not None:
+                joined.setdefault((participant, answer.speaker.client_id), answer)
+        rounds += [_Round(slot, joined)] if slot.answered else []
     found: list[InferredDeparture] = []
     waiting: set[_Client] = set()
     for before, after in pairwise(rounds):
         absent = list(_absent(before, after, tries, waiting))
         out = {(m.participant, m.client_id) for m in absent}
         waiting = (before.joined.keys() | waiting) - after.joined.keys() - out
-        found += absent if not after.names_members else []
+        created = after.slot.stabilized
+        # Where a line counts or lists the members, a missing one needs no inference.
+        if after.slot.computed is None and (created is None or created.member_count is None):
+            found += absent
     return sorted(found, key=lambda m: (m.shown_at, m.participant.name, m.client_id or ""))
-
-
-def _joined(participants: Participants, slot: Slot) -> dict[_Client, Event]:
-    joined: dict[_Client, Event] = {}
-    for event in slot.answered:
-        participant = participants.of_speaker(event)
-        if participant is not None:
-            joined.setdefault((participant, event.speaker.client_id), event)
-    return joined
 
 
 def _absent(
@@ -128,7 +122,7 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 
 
 def _why_absent(after: _Round) -> DepartureWhy:
-    """The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier."""
+    # The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier.
     # 0.11 logs expired sessions at INFO, and names the offsets partition in each line.
     created = after.slot.stabilized
     if created is None or created.speaker.offsets_partition is None:
@@ -150,17 +144,20 @@ def departures_by_takeover(
     """The departures of members whose partitions were assigned to others although they had not revoked them."""
     # No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
     # partitions, and the line is missing.
-    if not events.has_type(ev.MemberTransitioned):
+    states = events.of_type(ev.MemberTransitioned)
+    if not states:
         return []
-    given_up, anew = _times(participants, events, _RELEASES), _times(participants, events, (ev.MemberTransitioned,))
-    _keep_while_leaving(participants, events, given_up)
+    given_up, anew = _times(participants, events.of_type(*_RELEASES)), _times(participants, states)
+    _keep_while_leaving(participants, states, given_up)
     for start in starts:
         insort(anew[start.participant, None], start.at)
     holders: dict[str, tuple[_Client, int]] = {}
     session = session_ms if session_ms is not None else windows.AT_ONCE_MS
     found = []
-    for event in events:
-        given = _given(event)
+    for event in events.of_type(ev.TasksAssigned, ev.PartitionsAssigned):
+        given = event.partitions if isinstance(event, ev.PartitionsAssigned) else ()
+        if isinstance(event, ev.TasksAssigned) and event.epoch is not None:  # a streams group's (KIP-1071)
+            given = event.active
         participant = participants.of_speaker(event) if given else None
         if participant is None or event.at is None:
             continue
@@ -173,19 +170,18 @@ def departures_by_takeover(
             gave = ends is not None and ends < event.at < ends + session
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
-                proof = (event,)
-                found.append(InferredDeparture(*other, event.at, event.at, "vanished", proof, "partitions-taken-over"))
+                times = event.at, event.at
+                found.append(InferredDeparture(*other, *times, "vanished", (event,), "partitions-taken-over"))
         holders |= dict.fromkeys(given, (client, event.at + 1))
     return found
 
 
 def _keep_while_leaving(
-    participants: Participants, events: Sequence[Event], given_up: dict[_Client, list[int]]
+    participants: Participants, states: Sequence[ev.MemberTransitioned], given_up: dict[_Client, list[int]]
 ) -> None:
-    """Drop from `given_up` what static members log as they close: they keep their partitions for a session."""
-    for event in events:
-        leaving = isinstance(event, ev.MemberTransitioned) and event.after == "LEAVING"
-        if not leaving or getattr(event, "epoch", None) != LEAVE_GROUP_STATIC_EPOCH:
+    # Drop from `given_up` what static members log as they close: they keep their partitions for a session.
+    for event in states:
+        if event.after != "LEAVING" or event.epoch != LEAVE_GROUP_STATIC_EPOCH:
             continue
         participant = participants.of_speaker(event)
         if participant is None or event.at is None:
@@ -195,26 +191,18 @@ def _keep_while_leaving(
             given_up[key] = [at for at in given_up[key] if not begin <= at <= end]
 
 
-def _given(event: Event) -> tuple[str, ...]:
-    """The partitions, or tasks of a streams group (KIP-1071), that a line assigns to its speaker."""
-    if isinstance(event, ev.TasksAssigned):
-        return event.active if event.epoch is not None else ()
-    return event.partitions if isinstance(event, ev.PartitionsAssigned) else ()
-
-
 def _owner_key(client: _Client) -> _Client:
-    """The owner of a client's partitions: in a Streams instance each thread, else the participant."""
+    # The owner of a client's partitions: in a Streams instance each thread, else the participant.
     return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
 
 
-def _times(
-    participants: Participants, events: Sequence[Event], kinds: tuple[type[Event], ...]
-) -> dict[_Client, list[int]]:
-    """The times at which each owner had given up its partitions, by lines of these types."""
-    # A revocation that names partitions counts for those alone.
+def _times(participants: Participants, events: Sequence[Event]) -> dict[_Client, list[int]]:
+    """The times at which each owner had given up its partitions, by these lines."""
+    # A revocation that names partitions counts for those alone. Without an epoch a stream thread only repeats the
+    # assignment of its consumer.
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
-        if event.at is None or not isinstance(event, kinds) or _is_echo(event):
+        if event.at is None or (isinstance(event, ev.TasksAssigned) and event.epoch is None):
             continue
         participant = participants.of_speaker(event)
         if participant is None or getattr(event, "after", "JOINING") not in _STATES_WITHOUT_PARTITIONS:
@@ -225,11 +213,6 @@ def _times(
         else:
             times[_owner_key((participant, event.speaker.client_id or event.speaker.thread))].append(event.at)
     return times
-
-
-def _is_echo(event: Event) -> bool:
-    """True for the line in which a stream thread repeats, without an epoch, the assignment of its consumer."""
-    return isinstance(event, ev.TasksAssigned) and event.epoch is None
 
 
 def _between(times: Sequence[int], begin: int, end: int) -> bool:
@@ -292,16 +275,12 @@ class LoadedMembers:
         loaded = self._by_log.pop(place_of(event), [])
         if not loaded or isinstance(event, ev.GroupUnloaded):
             return []
-        newest = max(_generation(e) for e in loaded)
+        newest = max([e.generation for e in loaded if e.generation is not None], default=-1)
         if isinstance(event, ev.GroupLoaded) and event.generation is not None:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []
-        return [e for e in loaded if _generation(e) in (newest, -1)]
-
-
-def _generation(event: ev.MemberLoaded) -> int:
-    return event.generation if event.generation is not None else -1
+        return [e for e in loaded if e.generation in (newest, None)]
 
 
 class Newcomers:

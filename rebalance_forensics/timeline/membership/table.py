@@ -61,7 +61,8 @@ class MembershipTable:
         A Streams instance is in with any of its threads. Before the first line that shows it, a member that left, or
         that was in without a logged arrival, is taken to have been in.
         """
-        return any(_is_in(moves, at) for moves in self._by_client.get(participant, ()))
+        moves_so_far = ((moves, moves.last(at)) for moves in self._by_client.get(participant, ()))
+        return any(moves[0].before != "out" if last is None else last.after == "in" for moves, last in moves_so_far)
 
     def members_at(self, at: int, within_ms: int = 0) -> list[Participant]:
         """The participants that are in at a time, and `within_ms` before and after it."""
@@ -82,7 +83,7 @@ class MembershipTable:
     def is_unknown_at(self, at: int) -> bool:
         """True where no line up to that time, and no later departure, shows a member: all may have joined unseen."""
         first = self.transitions.first(0)
-        return first is None or (first.at > at and all(move.before == "out" for move in self._first_moves))
+        return first is None or (first.at > at and self._all_arrive)
 
     def final_departure(self, participant: Participant) -> Departure | None:
         """The participant's last departure, if it did not come back."""
@@ -138,14 +139,8 @@ class MembershipTable:
         }
 
     def _thread_of(self, move: Transition) -> str | None:
-        """The stream thread that moved; None for participants that are one member."""
         return self.participants.client_of(move.member or "") if move.participant.kind == "instance" else None
 
     @cached_property
-    def _first_moves(self) -> list[Transition]:
-        return [moves[0] for of_client in self._by_client.values() for moves in of_client]
-
-
-def _is_in(moves: TimeIndex[Transition], at: int) -> bool:
-    last = moves.last(at)
-    return moves[0].before != "out" if last is None else last.after == "in"
+    def _all_arrive(self) -> bool:
+        return all(moves[0].before == "out" for of_client in self._by_client.values() for moves in of_client)

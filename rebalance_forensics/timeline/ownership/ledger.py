@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -14,9 +13,8 @@ from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
-
-Owner = tuple[Participant, str]
-"""A consumer: its participant and client id; several consumers of one process each own partitions."""
+from rebalance_forensics.timeline.time_index import sets_by_key
+from rebalance_forensics.timeline.timeouts import Owner
 
 
 class PartitionReading(Struct, frozen=True, kw_only=True):
@@ -74,6 +72,11 @@ class Ledger:
                 self.taken.setdefault(other, {}).setdefault(partition, at)
             self.holders[partition].add(owner)
             owned[partition] = at
+
+    def change(self, owner: Owner, whole: Sequence[str], at: int) -> None:
+        """Make this the whole assignment of an owner, which has revoked the rest."""
+        self.release(owner, [p for p in self.owned.get(owner, ()) if p not in whole], Loss(at=at, why="revoked"))
+        self.assign(owner, whole, at)
 
     def release(self, owner: Owner, partitions: Iterable[str], loss: Loss) -> None:
         """End the owner's readings of these partitions."""
@@ -135,11 +138,9 @@ class Consumers:
 
     def __init__(self, timeline: Timeline, lines: Iterable[Event]) -> None:
         self._timeline = timeline
-        self._of_participant: dict[Participant, set[Owner]] = defaultdict(set)
-        self._reach: dict[Participant, tuple[int, int]] = {}
-        for event in lines:
-            if names_partitions(event) and (owner := self.of_speaker(event)) is not None:
-                self._of_participant[owner[0]].add(owner)
+        self._reach: dict[Participant, range] = {}
+        owners = (owner for e in lines if names_partitions(e) and (owner := self.of_speaker(e)) is not None)
+        self._of_participant = sets_by_key((owner[0], owner) for owner in owners)
 
     @property
     def reporting(self) -> list[Owner]:
@@ -150,16 +151,11 @@ class Consumers:
         """True where the consumer's own log covers that time and names its assignment."""
         if owner not in self._of_participant.get(owner[0], ()):
             return False
-        begin, end = self._log_span(owner[0])
-        return begin <= at <= end
-
-    def _log_span(self, participant: Participant) -> tuple[int, int]:
-        """The begin of its first log and the end of its last: rolled files leave no gap between them."""
-        if participant not in self._reach:
-            logs = [log for log in self._timeline.coverage.of(participant) if log.detailed]
+        if owner[0] not in self._reach:  # rolled files leave no gap between them
+            logs = [log for log in self._timeline.coverage.of(owner[0]) if log.detailed]
             begin, end = min((log.begin for log in logs), default=1), max((log.end for log in logs), default=0)
-            self._reach[participant] = begin, end
-        return self._reach[participant]
+            self._reach[owner[0]] = range(begin, end + 1)
+        return at in self._reach[owner[0]]
 
     def of_speaker(self, event: Event) -> Owner | None:
         """The consumer whose log this line is in."""

@@ -12,8 +12,14 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import WhyUnread
-from rebalance_forensics.timeline.ownership.ledger import Loss, Owner
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.ownership.ledger import Loss
+from rebalance_forensics.timeline.timeouts import (
+    Owner,
+    heartbeat_interval_ms,
+    is_implausible,
+    shown_poll_ms,
+    shown_session_ms,
+)
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
@@ -59,7 +65,9 @@ class LossEstimator(Struct, frozen=True):
             return self.restarted(owner, missed_at)
         if departure.why in _SILENT:
             why = why_silent(self.timeline, departure)
-            if why == "stuck" and self._sent_heartbeats(departure):
+            if why == "stuck" and departure.why == "session-expired" and departure.participant.instance_ids:
+                # A static member sends no LeaveGroup on a poll timeout (KIP-345): until then a thread of its own had
+                # sent heartbeats, which end without a line.
                 return self._stuck_in_session(owner, missed_at)
             return self._silent(departure, owner, missed_at, why)
         if departure.why == "poll-timeout":
@@ -70,7 +78,10 @@ class LossEstimator(Struct, frozen=True):
         # that missed the rebalance, sync or revocation timeout may have been stuck, or may have polled without an
         # answer: no line shows when it stopped reading.
         certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
-        why = _WHY.get(departure.why, _left(departure))
+        back = departure.returned
+        # A LeaveGroup without a reason is that of a close, unless the member came back without a start.
+        left: WhyUnread = "stopped" if back is None or back.start is not None else "unknown"
+        why = _WHY.get(departure.why, left)
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
     def keeps_fetching(self, departure: Departure, owner: Owner, at: int) -> bool:
@@ -92,7 +103,9 @@ class LossEstimator(Struct, frozen=True):
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
         if session is None:
             return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
-        expired_at = _expired_at(departure, missed_at)
+        # The coordinator's timer may run out after its new process started, where that was quick.
+        expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
+        expired_at = max(map(time_of, expiries), default=missed_at)
         earliest = max(expired_at - session, last or 0)
         estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
         at = min(missed_at, max(estimate, last or 0))
@@ -110,7 +123,7 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
     def _start_of_process(self, owner: Owner, start: int) -> int:
-        """The first line of a new process, which prints its settings and versions before it counts as started."""
+        # The first line of a new process, which prints its settings and versions before it counts as started.
         begin = start
         lines = self.timeline.events_from(owner[0], Event).between(start - PROCESS_START_MS, start)
         for event in reversed(lines):
@@ -120,7 +133,7 @@ class LossEstimator(Struct, frozen=True):
         return begin
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        """The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records."""
+        # The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records.
         poll = shown_poll_ms(self.timeline, owner=owner)
         if poll is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
@@ -134,7 +147,7 @@ class LossEstimator(Struct, frozen=True):
         return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
 
     def _not_rejoined(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        """The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began."""
+        # The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began.
         # Its next poll() would have found the rebalance; the one before was less than a poll timeout earlier, or it
         # would have left.
         begun = self.timeline.rebalances.last(departure.at)
@@ -143,13 +156,8 @@ class LossEstimator(Struct, frozen=True):
         earliest = self._last_sign(owner, since) if poll is None else since - poll
         return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
-    def _sent_heartbeats(self, departure: Departure) -> bool:
-        """True where a poll timeout ended its session: a thread of its own had sent heartbeats until then."""
-        # A static member sends no LeaveGroup on a poll timeout (KIP-345): its heartbeats end without a line.
-        return departure.why == "session-expired" and bool(departure.participant.instance_ids)
-
     def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
-        """The loss of a static member that stopped polling: a poll timeout and a session before it was removed."""
+        # The loss of a static member that stopped polling: a poll timeout and a session before it was removed.
         poll, session = shown_poll_ms(self.timeline, owner=owner), shown_session_ms(self.timeline, owner)
         if poll is None or session is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
@@ -180,9 +188,7 @@ class LossEstimator(Struct, frozen=True):
         """True where most members with a log lost the coordinator in the session before the departure."""
         begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
         lost = self.timeline.of(ev.CoordinatorLost).between(begin, departure.at)
-        losers = {
-            participant for event in lost if (participant := self.timeline.participants.of_speaker(event)) is not None
-        }
+        losers = set(map(self.timeline.participants.of_speaker, lost)) - {None}
         heard = sum(participant.has_log for participant in self.timeline.membership.members)
         return departure.participant in losers and len(losers) > 1 and 2 * len(losers) > heard
 
@@ -191,8 +197,7 @@ class LossEstimator(Struct, frozen=True):
         # One more may be out: a replica that stands still keeps the coordinator from answering. A member that is cut
         # off fails to reach each of them.
         back = departure.returned
-        after = departure.at + 1
-        logs_on = self.timeline.events_from(owner[0], Event).any_between(after, self.timeline.last)
+        logs_on = self.timeline.events_from(owner[0], Event).any_between(departure.at + 1, self.timeline.last)
         if back.start is not None if back is not None else not logs_on:
             return False
         begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
@@ -208,14 +213,3 @@ class LossEstimator(Struct, frozen=True):
         ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
         times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
         return max(times, default=None)
-
-
-def _expired_at(departure: Departure, missed_at: int) -> int:
-    """When the coordinator's timer of its session ran out: later than its new process started, where that was quick."""
-    expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
-    return max((time_of(event) for event in expiries), default=missed_at)
-
-
-def _left(departure: Departure) -> WhyUnread:
-    """The reason behind a LeaveGroup without one: a close, unless the member came back without a start."""
-    return "stopped" if departure.returned is None or departure.returned.start is not None else "unknown"

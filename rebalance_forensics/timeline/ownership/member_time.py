@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
-from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
+from rebalance_forensics.timeline.timeouts import LEAST_SESSION, owner_of, shown_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
@@ -100,11 +100,13 @@ def member_time_of(timeline: Timeline) -> MemberTime:
 
 
 def _member_time_of(timeline: Timeline) -> MemberTime:
-    if not timeline.has_coordinator_log:
-        return MemberTime(spans=_spans(()), none_in_force={})
-    classic = timeline.mode != "server-side"
+    has_log, classic = timeline.has_coordinator_log, timeline.mode != "server-side"
+    absences = sorted(_absences(timeline) if has_log else (), key=attrgetter("started_at", "member"))
+    spans = IntervalIndex(absences, attrgetter("started_at"), attrgetter("ended_at"))
+    if not has_log:
+        return MemberTime(spans=spans, none_in_force={})
     return MemberTime(
-        spans=_spans(_absences(timeline)),
+        spans=spans,
         none_in_force={interval.rebalance: interval for interval in _without_assignment(timeline)} if classic else {},
         until=max(timeline.coverage.end, timeline.last),
         sizes=tuple(sorted(_sizes(timeline))),
@@ -134,18 +136,14 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
 def _absence(
     timeline: Timeline, estimator: LossEstimator, departure: Departure, assigned: int | None, least_session: int
 ) -> MemberSpan:
-    client = timeline.participants.client_of(departure.member or "") or min(
-        departure.participant.client_ids, default=""
-    )
-    loss = estimator.departed(departure, (departure.participant, client), departure.at)
-    begin = loss.at
-    if not loss.bounded and departure.why == "session-expired":
-        begin = departure.at - least_session
+    owner = owner_of(timeline, departure)
+    loss = estimator.departed(departure, owner, departure.at)
+    expired = not loss.bounded and departure.why == "session-expired"
     return MemberSpan(
         member=departure.participant.name,
-        started_at=begin,
+        started_at=departure.at - least_session if expired else loss.at,
         ended_at=assigned,
-        client_id=client or departure.participant.name,
+        client_id=owner[1] or departure.participant.name,
         why=loss.why,
         at_least=not loss.bounded or loss.why == "unknown" or timeline.mode == "server-side",
         missed_at=departure.at,
@@ -157,17 +155,14 @@ def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> 
     """True where `assigned` is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
     caused = {rebalance.id for rebalance in begun}
-    return any(
-        at == assigned and rebalance.id in caused for rebalance, at in timeline.cached(_assignments) if at is not None
-    )
+    times = (at for rebalance, at in timeline.cached(_assignments) if rebalance.id in caused)
+    return assigned is not None and assigned in times
 
 
 def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeIndex[int]) -> bool:
     """True where a generation got its assignment between the member's last arrival and its departure."""
     came = timeline.arrivals.of(departure.participant).last(departure.at)
-    if came is None:
-        return True
-    return in_force.any_between(came.at, departure.at)
+    return came is None or in_force.any_between(came.at, departure.at)
 
 
 def _in_force(timeline: Timeline) -> Iterator[int]:
@@ -209,11 +204,6 @@ def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
             yield NoneInForce(rebalance=rebalance.id, started_at=since, ended_at=end, all_stopped_at=joined)
         if assigned is not None:
             begun, joined = True, None
-
-
-def _spans(found: Iterator[MemberSpan] | Sequence[MemberSpan]) -> IntervalIndex[MemberSpan]:
-    ordered = sorted(found, key=attrgetter("started_at", "member"))
-    return IntervalIndex(ordered, attrgetter("started_at"), attrgetter("ended_at"))
 
 
 def _empty_generations(timeline: Timeline) -> frozenset[int | None]:

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,20 +25,22 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan, WhyUnread
-from rebalance_forensics.timeline.ownership.ledger import Consumers, Owner, PartitionReading
+from rebalance_forensics.timeline.ownership.ledger import Consumers, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
-from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped
+from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
+S = TypeVar("S", UnreadSpan, "UnknownSpan")
 LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
 
 
 class Ownership(Struct, frozen=True, kw_only=True):
     """The unread spans of each partition, oldest first, the spans that are unknown, and the readings."""
 
-    spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _unread_index(()))
-    unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _unknown_index(()))
+    spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _index(()))
+    unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _index(()))
     """The spans in which the logs do not show whether a partition was read."""
     until: int = 0
     """When the logs end."""
@@ -88,11 +91,11 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     consumers = Consumers(timeline, timeline.own.of_type(*unit))
     ledger = OwnershipReplay(timeline, LossEstimator(timeline), unit, consumers).run()
     late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member reads while it rejoins
-    reporting, printed = frozenset(consumers.reporting), printed_generations(timeline)
+    reporting, printed = frozenset(consumers.reporting), _printed_generations(timeline)
     unprinted = TimeIndex([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))
     ends = ((owner, _known_until(timeline, reporting, unprinted, owner)) for owner in ledger.owned)
     ends_by_owner = {owner: until for owner, until in ends if until is not None}
-    knowledge = knowledge_of(timeline, consumers)
+    knowledge = _knowledge_of(timeline, consumers)
     found = [
         part
         for reading in (*ledger.readings, *ledger.still_read(ends_by_owner, end))
@@ -101,8 +104,8 @@ def _ownership_of(timeline: Timeline) -> Ownership:
     readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
     gaps = [*_gaps(readings, Gaps(timeline, knowledge, end))]
     return Ownership(
-        spans=_unread_index(gap for gap in gaps if isinstance(gap, UnreadSpan)),
-        unknown=_unknown_index(gap for gap in gaps if isinstance(gap, UnknownSpan)),
+        spans=_index(gap for gap in gaps if isinstance(gap, UnreadSpan)),
+        unknown=_index(gap for gap in gaps if isinstance(gap, UnknownSpan)),
         until=end,
         partitions=frozenset(reading.partition for reading in readings),
         while_read=tuple(_united(readings)),
@@ -115,7 +118,7 @@ def _ownership_of(timeline: Timeline) -> Ownership:
 def _known_until(
     timeline: Timeline, reporting: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
-    """The first rebalance after an owner's log ended: until then it is known to have kept its partitions."""
+    # The first rebalance after an owner's log ended: until then it is known to have kept its partitions.
     # A live member would log that it rejoins. None where there was no such rebalance, where the leader printed its
     # assignment, and under KIP-848, where a member whose assignment stays logs nothing.
     over = timeline.coverage.ends(owner[0]) if owner in reporting and timeline.mode != "server-side" else None
@@ -124,7 +127,7 @@ def _known_until(
 
 
 def _while_polling(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
-    """A reading without the times in which its owner held up a join barrier: it did not call poll() then."""
+    # A reading without the times in which its owner held up a join barrier: it did not call poll() then.
     begin = reading.begin
     for join in late.get(reading.participant, ()):
         since = join.rebalance.started_at
@@ -136,18 +139,13 @@ def _while_polling(late: LateJoins, reading: PartitionReading) -> Iterator[Parti
 
 
 def _gaps(readings: Sequence[PartitionReading], gaps: Gaps) -> Iterator[UnreadSpan | UnknownSpan]:
-    """The gaps between the readings of each partition, from its first one on, oldest first."""
     by_partition = sorted(readings, key=attrgetter("partition"))
     together = groupby(by_partition, key=attrgetter("partition"))
     found = [gap for _, of_partition in together for gap in gaps.between([*of_partition])]
     yield from sorted(found, key=lambda gap: (gap.started_at, gap.partition))
 
 
-def _unread_index(spans: Iterable[UnreadSpan]) -> IntervalIndex[UnreadSpan]:
-    return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
-
-
-def _unknown_index(spans: Iterable[UnknownSpan]) -> IntervalIndex[UnknownSpan]:
+def _index(spans: Iterable[S]) -> IntervalIndex[S]:
     return IntervalIndex(spans, attrgetter("started_at"), attrgetter("ended_at"))
 
 
@@ -217,13 +215,13 @@ class Knowledge(Struct, frozen=True):
 
 # A partition without a known owner is unread only if all owners are known: the assignment of a generation is complete
 # where its leader printed it, or where as many members log their own partitions as the coordinator counted.
-def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
+def _knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
     """The completeness of each generation's assignment, by the owners that log their own."""
     owners = consumers.reporting
     if timeline.mode == "server-side":
         all_report = _every_member_reports(timeline, owners)
         return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
-    printed = printed_generations(timeline)
+    printed = _printed_generations(timeline)
     counted = timeline.membership.sizes
     members = {g.generation: g for g in timeline.generations}
     known = []
@@ -242,21 +240,21 @@ def knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
 
 
 def _reporting_members(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
-    """The number of members of a generation that log their own assignment; each stream thread is a member."""
+    # The number of members of a generation that log their own assignment; each stream thread is a member.
     clients = {client for _, client in owners}
     alone = {participant for participant, _ in owners if participant.kind != "instance"}
     members = generation.members if generation is not None else ()
     return sum(m.client_id in clients or timeline.participants.of_member(m.member_id or "") in alone for m in members)
 
 
-def printed_generations(timeline: Timeline) -> frozenset[int | None]:
+def _printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """The generations whose assignment the leader printed."""
     computed = timeline.own.of_type(ev.AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
 
 
 def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
-    """True where every known member logs its assignment; KIP-848 epochs are not counted one by one."""
+    # True where every known member logs its assignment; KIP-848 epochs are not counted one by one.
     reporting = {participant for participant, _ in owners}
     return all(participant in reporting for participant in timeline.membership.members)
 
@@ -264,7 +262,7 @@ def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool
 _GIVEN_BACK = frozenset({"revoked", "unknown"})
 
 
-class UnknownSpan(Struct, frozen=True, kw_only=True):
+class UnknownSpan(Struct, frozen=True):
     """A span in which the logs do not show whether a partition was read; `ended_at` is None at the end of the logs."""
 
     partition: str
@@ -283,12 +281,16 @@ class Gaps:
             timeline.own.of_type(ev.AssignmentFailed, ev.AssignmentNotStored, ev.SyncFailed), time_of
         )
         self._in_force = TimeIndex((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
-        self._vanished = _vanished(timeline)
+        deleted = (event for event in timeline.of(ev.TopicChanged) if event.change == "deleted")
+        self._deleted = grouped(deleted, attrgetter("topic"))
         self._configured = TimeIndex(timeline.own.of_type(ev.ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
         """The gaps of one partition; `readings` are in the order of their begins."""
-        yield from (_doubt(reading) for reading in readings if not reading.bounded)
+        for reading in readings:
+            if not reading.bounded:  # without a timeout nothing bounds how early the member had stopped reading
+                begin = reading.begin if reading.earliest is None else reading.earliest
+                yield UnknownSpan(reading.partition, begin, max(begin, reading.end))
         latest = readings[0]
         for reading in readings[1:]:
             if reading.begin - latest.end > SHORTEST_UNREAD_MS:
@@ -298,7 +300,7 @@ class Gaps:
         if latest.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
             yield from self._gap(latest, None)
         elif latest.why == "dead":
-            yield UnknownSpan(partition=latest.partition, started_at=latest.end, ended_at=None)
+            yield UnknownSpan(latest.partition, latest.end, None)
 
     def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
         begin, name = before.end, before.partition
@@ -313,7 +315,7 @@ class Gaps:
             return
         if since - begin > SHORTEST_UNREAD_MS:
             yield self._span(before, since, certain=False)
-        yield UnknownSpan(partition=name, started_at=since, ended_at=until)
+        yield UnknownSpan(name, since, until)
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
         """The time from which a member without a log may have owned the partition; None where none can have."""
@@ -332,9 +334,9 @@ class Gaps:
     def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
         """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
         end = until if until is not None else self._end
-        for at in self._vanished.get(partition.rpartition("-")[0], ()):
-            if begin <= at < end:
-                return at
+        for event in self._deleted.get(partition.rpartition("-")[0], ()):
+            if begin <= time_of(event) < end:
+                return time_of(event)
         if until is None:
             changes = self._configured.between(begin - ROUND_TRIP_MS, end)
             return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
@@ -363,18 +365,3 @@ class Gaps:
         given = self._in_force.first(before.end + 1)
         left_out = given is not None and end - given > ROUND_TRIP_MS and self._knowledge.complete_at(given)
         return "unassigned" if left_out else why
-
-
-def _doubt(reading: PartitionReading) -> UnknownSpan:
-    """The span before a loss without a known timeout: nothing bounds how early the member had stopped reading."""
-    begin = reading.begin if reading.earliest is None else reading.earliest
-    return UnknownSpan(partition=reading.partition, started_at=begin, ended_at=max(begin, reading.end))
-
-
-def _vanished(timeline: Timeline) -> Mapping[str, Sequence[int]]:
-    """When each topic was deleted."""
-    found: dict[str, list[int]] = {}
-    for event in timeline.of(ev.TopicChanged):
-        if event.change == "deleted":
-            found.setdefault(event.topic, []).append(time_of(event))
-    return found

@@ -5,15 +5,16 @@ The unit of ownership depends on the group: partitions, Streams tasks, or Connec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, Owner, names_partitions
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, names_partitions
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 TASKS = (ev.TasksAssigned, ev.TasksRevoked, ev.TasksLost)
@@ -63,9 +64,11 @@ class OwnershipReplay:
                     for owner in self.ledger.owners(what.participant):
                         self._lost(owner, self.estimator.restarted(owner, at))
                 case ev.AssignmentComputed():
-                    _apply_printed_assignment(self.ledger, self.timeline, self.consumers, what, at, self.began)
+                    self._apply_printed_assignment(what, at)
                 case ev.MemberReconciled():
-                    _apply_reconciliation(self.ledger, self.consumers, what, at)
+                    # Under KIP-848 the member keeps what is assigned and has revoked the rest.
+                    if (reconciled := self.consumers.of_member(what.member)) is not None:
+                        self.ledger.change(reconciled, what.assigned, at)
                 case Event():
                     self._apply_client_line(what, at)
         return self.ledger
@@ -80,19 +83,13 @@ class OwnershipReplay:
 
     def _departed(self, departure: Departure, at: int) -> None:
         """End the readings of the consumer that left; a Streams instance has one consumer for each thread."""
-        client = (
-            self.timeline.participants.client_of(departure.member or "")
-            if departure.participant.kind == "instance"
-            else None
-        )
+        is_instance = departure.participant.kind == "instance"
+        client = self.timeline.participants.client_of(departure.member or "") if is_instance else None
         for owner in self.ledger.owners(departure.participant):
-            missed_at = self._missed_at(owner, at)
+            # The group had removed the owner by the time at which others have its partitions.
+            missed_at = min([at, *self.ledger.taken.get(owner, {}).values()])
             if client in (None, owner[1]) and not self.estimator.keeps_fetching(departure, owner, missed_at):
                 self._lost(owner, self.estimator.departed(departure, owner, missed_at))
-
-    def _missed_at(self, owner: Owner, at: int) -> int:
-        """The latest time by which the group had removed an owner: others have its partitions from then on."""
-        return min([at, *self.ledger.taken.get(owner, {}).values()])
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
         if loss.why == "stopped" and loss.certain:
@@ -118,8 +115,7 @@ class OwnershipReplay:
             case ev.JoinReported(partitions=tuple(partitions)) | ev.SyncSucceeded(partitions=tuple(partitions)):
                 # KafkaJS and brod, which know eager rebalances alone, print all that they have and never what they gave
                 # back.
-                self.ledger.release(owner, [p for p in owned if p not in partitions], Loss(at=at, why="revoked"))
-                self.ledger.assign(owner, partitions, at)
+                self.ledger.change(owner, partitions, at)
             case ev.PartitionsRevoked() if not event.due:
                 # librdkafka prints how many; under eager that is all of them.
                 revoked = event.partitions or (owned if (event.count or 0) >= len(owned) else ())
@@ -134,9 +130,25 @@ class OwnershipReplay:
             case _ if isinstance(event, TASKS):
                 _apply_thread_line(self.ledger, owner, event, at)
             case _ if isinstance(event, WORK):
-                apply_worker_line(self.ledger, owner, event, at, eager=self._stops_everything)
-            case _:
-                pass
+                _apply_worker_line(self.ledger, owner, event, at, eager=self.timeline.mode == "eager")
+
+    def _apply_printed_assignment(self, event: ev.AssignmentComputed, at: int) -> None:
+        """Move partitions by the leader's printed assignment, except those of members whose own log reports them."""
+        # An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it
+        # lost.
+        ledger, consumers, eager = self.ledger, self.consumers, self.timeline.mode == "eager"
+        given: dict[Owner, tuple[str, ...]] = {}
+        for member, partitions in event.assignment:
+            if (owner := consumers.of_member(member)) is not None:
+                given[owner] = (*given.get(owner, ()), *partitions)
+        begin = min(self.began.get(event.generation, at), at)
+        loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
+        for owner in [owner for owner in ledger.owned if event.assignment and not consumers.reports_at(owner, at)]:
+            kept = () if eager else given.get(owner, ())
+            ledger.release(owner, [partition for partition in ledger.owned[owner] if partition not in kept], loss)
+        for owner, partitions in given.items():
+            if not consumers.reports_at(owner, at):
+                ledger.assign(owner, partitions, at)
 
     def _closed(self, owner: Owner, event: Event, at: int) -> None:
         if self.timeline.kind == "connect":
@@ -147,58 +159,12 @@ class OwnershipReplay:
             for consumer in self.ledger.owners(owner[0]):
                 self.ledger.closed(consumer, at)
 
-    @property
-    def _stops_everything(self) -> bool:
-        return self.timeline.mode == "eager"
-
-
-def _apply_printed_assignment(
-    ledger: Ledger,
-    timeline: Timeline,
-    consumers: Consumers,
-    event: ev.AssignmentComputed,
-    at: int,
-    began: Mapping[int | None, int],
-) -> None:
-    """Move partitions by the leader's printed assignment, except those of members whose own log reports them."""
-    # An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it
-    # lost.
-    if not event.assignment:
-        return
-    begin = min(began.get(event.generation, at), at)
-    given: dict[Owner, tuple[str, ...]] = {}
-    for member, partitions in event.assignment:
-        owner = consumers.of_member(member)
-        if owner is not None:
-            given[owner] = (*given.get(owner, ()), *partitions)
-    eager = timeline.mode == "eager"
-    for owner in [owner for owner in ledger.owned if not consumers.reports_at(owner, at)]:
-        kept = () if eager else given.get(owner, ())
-        revoked = [partition for partition in ledger.owned[owner] if partition not in kept]
-        loss = Loss(at=begin, why="revoked", certain=False, earliest=begin) if eager else Loss(at=at, why="revoked")
-        ledger.release(owner, revoked, loss)
-    for owner, partitions in given.items():
-        if not consumers.reports_at(owner, at):
-            ledger.assign(owner, partitions, at)
-
-
-def _apply_reconciliation(ledger: Ledger, consumers: Consumers, event: ev.MemberReconciled, at: int) -> None:
-    """Move partitions by a KIP-848 reconciliation: the member keeps `assigned` and has revoked the rest."""
-    owner = consumers.of_member(event.member)
-    if owner is None:
-        return
-    revoked = [partition for partition in ledger.owned.get(owner, ()) if partition not in event.assigned]
-    ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-    ledger.assign(owner, event.assigned, at)
-
 
 def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
     """Move the active tasks of a stream thread: TasksAssigned lists all it has, the others what it gave up."""
     match event:
         case ev.TasksAssigned(active=active):
-            revoked = [task for task in ledger.owned.get(owner, ()) if task not in active]
-            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-            ledger.assign(owner, active, at)
+            ledger.change(owner, active, at)
         case ev.TasksRevoked(active=active):
             ledger.release(owner, active, Loss(at=at, why="revoked"))
         case ev.TasksLost():
@@ -210,14 +176,10 @@ WORK = (ev.WorkerAssigned, ev.WorkerStopped, ev.JoinStarted)
 
 # A worker prints its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3,
 # or connect.protocol=eager) stop everything for a rebalance; others stop what is revoked (KIP-415).
-def apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
-    """Move connectors and tasks by a worker's own line."""
+def _apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
     match event:
         case ev.WorkerAssigned():
-            given = [*event.connectors, *event.tasks]
-            revoked = [work for work in ledger.owned.get(owner, ()) if work not in given]
-            ledger.release(owner, revoked, Loss(at=at, why="revoked"))
-            ledger.assign(owner, given, at)
+            ledger.change(owner, [*event.connectors, *event.tasks], at)
         case ev.JoinStarted() if eager:
             ledger.release(owner, [*ledger.owned.get(owner, ())], Loss(at=at, why="revoked"))
         case ev.WorkerStopped():
