@@ -9,8 +9,6 @@ from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
 
-from msgspec import Struct
-
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines, timed
@@ -56,8 +54,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     )
     settings = settings_of(lines.own, lines.ungrouped)
     session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None
-    history = replayed(profile.participants, processes, lines, coverage=coverage, session_ms=session_ms)
-    rebalances = with_follow_ups(history.rebalances, lines, profile.mode)
+    membership, begun, generations = _replayed(profile.participants, processes, lines, coverage, session_ms)
+    rebalances = with_follow_ups(begun, lines, profile.mode)
     return Timeline(
         group=group,
         cluster=cluster,
@@ -71,10 +69,10 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         nearby=lines.nearby,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
-        membership=history.membership,
+        membership=membership,
         requests=TimeIndex(requests_of(profile.participants, lines.own)),
         rebalances=IntervalIndex(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
-        generations=history.generations,
+        generations=generations,
         pauses=IntervalIndex(
             pauses_of(profile.participants, processes.starts, lines.own.by_clients, lines.clocks),
             attrgetter("started_at"),
@@ -87,23 +85,10 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     )
 
 
-class Replayed(Struct, frozen=True):
-    """The membership table of a group, and its rebalances and generations, oldest first."""
-
-    membership: MembershipTable
-    rebalances: tuple[Rebalance, ...]
-    generations: tuple[Generation, ...]
-
-
-def replayed(
-    participants: Participants,
-    processes: Processes,
-    lines: TimedLines,
-    *,
-    coverage: Coverage,
-    session_ms: int | None,
-) -> Replayed:
-    """Replay a group's own lines; `session_ms` is the session timeout, where it is known."""
+def _replayed(
+    participants: Participants, processes: Processes, lines: TimedLines, coverage: Coverage, session_ms: int | None
+) -> tuple[MembershipTable, tuple[Rebalance, ...], tuple[Generation, ...]]:
+    """The membership table, rebalances and generations; `session_ms` is the session timeout, where it is known."""
     events = lines.own
     # In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
     former = lines_of_former_coordinators(events)
@@ -133,15 +118,6 @@ def replayed(
     slots = [s for s in classic.finished() if not epochs.absorbs(s)]
     bumps = epochs.finished()
     rebalances = all_rebalances(classic, slots, bumps, membership.rejoins)
-    revise(
-        membership,
-        processes,
-        events,
-        lines.ungrouped,
-        lines.nearby,
-        rebalances,
-        coverage=coverage,
-        session_ms=session_ms,
-    )
+    revise(membership, processes, lines, rebalances, coverage=coverage, session_ms=session_ms)
     table = MembershipTable(participants, membership.transitions, events)
-    return Replayed(table, rebalances, all_generations(participants, slots, bumps))
+    return table, rebalances, all_generations(participants, slots, bumps)

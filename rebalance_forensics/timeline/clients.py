@@ -20,7 +20,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import events_at_debug, logged_since, never_happens, unlogged_levels
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.releases import latest_release, release_range
@@ -115,11 +115,12 @@ def is_error_before_reset(event: Event) -> bool:
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library whose lines a participant's log holds; None without such a log."""
-    known = timeline.cached(_first_lines).get(participant, ())
+    known = _first_lines(timeline).get(participant, ())
     # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
     return next((client for client in known if client.component is not None), next(iter(known), None))
 
 
+@answered_once
 def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Client, Event]]:
     """The first line of each client library in each participant's log."""
     lines: dict[Participant | None, dict[Client, Event]] = defaultdict(dict)
@@ -138,17 +139,17 @@ def is_java_member(timeline: Timeline, participant: Participant) -> bool:
 
 def every_client_is_java(timeline: Timeline) -> bool:
     """No line of another client library is known; a member that logs nothing is taken for what the others are."""
-    return all(who is None or lines.keys() <= {_JAVA} for who, lines in timeline.cached(_first_lines).items())
+    return all(who is None or lines.keys() <= {_JAVA} for who, lines in _first_lines(timeline).items())
 
 
 def shared_loop_line(timeline: Timeline, participant: Participant) -> Event | None:
     """A line that shows a client whose handlers hold up its heartbeats; None for a thread of their own."""
-    return timeline.cached(_shared_loops).get(participant)
+    return _shared_loops(timeline).get(participant)
 
 
 def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
     """Such a line of each of these participants; none if one of them has another client, or no log."""
-    if not timeline.cached(_shared_loops):
+    if not _shared_loops(timeline):
         return ()
     lines = [shared_loop_line(timeline, participant) for participant in dict.fromkeys(participants)]
     return tuple(line for line in lines if line is not None) if all(lines) else ()
@@ -163,12 +164,12 @@ def between_records_lines(timeline: Timeline, participants: Iterable[Participant
 
 def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
     """A Java consumer before KIP-62: poll() sends its heartbeats, and it has no poll timer."""
-    return participant in timeline.cached(_before_kip_62)
+    return participant in _before_kip_62(timeline)
 
 
 def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
     """A client with a heartbeat thread and no poll timer: a slow record never ends its membership by itself."""
-    known = timeline.cached(_first_lines).get(participant, ())
+    known = _first_lines(timeline).get(participant, ())
     return any(c.heartbeats == "own thread" and never_happens(c.name, "poll timeout") for c in known)
 
 
@@ -270,17 +271,19 @@ def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
     return detailed and not logs_leave_group(timeline, participant)
 
 
+@answered_once
 def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
     """The first line of each participant whose client sends heartbeats from a loop that handlers hold up."""
     lines = {
         participant: line
-        for participant, firsts in timeline.cached(_first_lines).items()
+        for participant, firsts in _first_lines(timeline).items()
         for client, line in reversed([*firsts.items()])  # the first counts
         if client.heartbeats != "own thread"
     }
-    return lines | timeline.cached(_before_kip_62)
+    return lines | _before_kip_62(timeline)
 
 
+@answered_once
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
     if timeline.kind != "consumer":

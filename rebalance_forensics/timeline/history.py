@@ -16,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
@@ -178,7 +178,7 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
 
 def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     yield from _generation_spans(timeline, participant.member_ids)
-    by_name, names = timeline.cached(_pauses_by_name), participant.client_ids | participant.member_ids
+    by_name, names = _pauses_by_name(timeline), participant.client_ids | participant.member_ids
     for place in sorted({place for name in names for place in by_name.get(name, ())}):
         pause = timeline.pauses[place]
         label = f"{pause.kind}: {len(pause.partitions)} partitions without a reader"
@@ -191,7 +191,7 @@ def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
     """A span for each generation that has one of these member ids, and one for the join before it."""
-    ordered, by_member = timeline.generations, timeline.cached(_generations_by_member)
+    ordered, by_member = timeline.generations, _generations_by_member(timeline)
     for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
         generation = ordered[index]
         if generation.started_at is None:
@@ -211,11 +211,13 @@ def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterat
         yield Span(started_at=begin, ended_at=end, kind="member", label=label, generation=number)
 
 
+@answered_once
 def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
     numbered = enumerate(timeline.generations)
     return lists_by_key((member.member_id, place) for place, generation in numbered for member in generation.members)
 
 
+@answered_once
 def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
     numbered = enumerate(timeline.pauses)
     return lists_by_key((name, place) for place, pause in numbered for name in (pause.client_id, pause.member_id))

@@ -6,14 +6,16 @@ JoinGroup came last held up all others. Lanes, unread time, the cause `rebalance
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
@@ -55,14 +57,8 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
     return LateJoin(participant, rebalance, joined)
 
 
-def late_joins(timeline: Timeline) -> Mapping[Participant, tuple[LateJoin, ...]]:
+@answered_once
+def late_joins(timeline: Timeline) -> Mapping[Participant, Sequence[LateJoin]]:
     """Every late join of each member, oldest first."""
-    return timeline.cached(_late_joins)
-
-
-def _late_joins(timeline: Timeline) -> Mapping[Participant, tuple[LateJoin, ...]]:
-    joins: dict[Participant, tuple[LateJoin, ...]] = {}
-    for rebalance in timeline.rebalances:
-        if (late := late_join(timeline, rebalance)) is not None:
-            joins[late.participant] = (*joins.get(late.participant, ()), late)
-    return joins
+    found = (late for rebalance in timeline.rebalances if (late := late_join(timeline, rebalance)) is not None)
+    return grouped(found, attrgetter("participant"))

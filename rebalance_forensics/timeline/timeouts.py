@@ -19,7 +19,7 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.facts import Departure
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_release
@@ -120,7 +120,7 @@ def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
     """Every value that a setting may have in this group, and whether a line shows it."""
     if (shown := shown_ms(timeline, name)) is not None:
         return ((shown, True),)
-    if logged := timeline.cached(_shown).anywhere.get(name):
+    if logged := _shown(timeline).anywhere.get(name):
         return tuple((value, True) for value in sorted(logged))
     defaults = (DEFAULT_MS[name], SESSION_BEFORE_3_0) if name == SESSION else (DEFAULT_MS[name],)
     return tuple((value, False) for value in defaults)
@@ -135,7 +135,7 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
 
 def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
     """session.timeout.ms of the group, or of one member, where a log shows it."""
-    shown = timeline.cached(_shown)
+    shown = _shown(timeline)
     if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
         return shown.own[owner[1], SESSION]
     return shown.session or None
@@ -159,7 +159,7 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
     # What another client printed says nothing of a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
-    shown = timeline.cached(_shown)
+    shown = _shown(timeline)
     printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
     logged = {member: ms for (member, name), ms in shown.logged.items() if name == SESSION}
     for own in (
@@ -205,7 +205,7 @@ def shown_poll_ms(
     logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, ev.MemberLeft))
     if (stated := next(filter(None, (*own, *logged)), None)) is not None:
         return stated
-    shown = timeline.cached(_shown)
+    shown = _shown(timeline)
     if owner is not None:
         if (owner[1], POLL) in shown.own:
             return shown.own[owner[1], POLL]
@@ -217,7 +217,7 @@ def shown_poll_ms(
 
 def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | None:
     """The rebalance timeout of a member as its coordinator logs it."""
-    return timeline.cached(_shown).rebalance.get(participant)
+    return _shown(timeline).rebalance.get(participant)
 
 
 def is_implausible(exceeded_ms: int | None) -> bool:
@@ -229,7 +229,7 @@ def is_implausible(exceeded_ms: int | None) -> bool:
 
 def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
-    shown = timeline.cached(_shown)
+    shown = _shown(timeline)
     if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
         return shown.own[owner[1], HEARTBEAT]
     return setting_ms(timeline, HEARTBEAT)
@@ -257,6 +257,7 @@ def quiet_ms(timeline: Timeline) -> int:
     return max(windows.QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
 
 
+@answered_once
 def _shown(timeline: Timeline) -> _Shown:
     own: dict[tuple[str, str], int] = {}
     for dump in timeline.own.of_type(ev.SettingsReported):

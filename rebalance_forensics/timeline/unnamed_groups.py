@@ -211,21 +211,15 @@ class UnnamedClients:
         heard = (min(times), max(times)) if times else None
         for client in sorted(self._events.keys() & (known | losses.keys())):
             for events in self._events[client].values():
-                seen = {
-                    id(event): member for event in events if (member := _member_lost_then(event, losses.get(client)))
-                }
-                if seen or not is_default_client_id(client):
-                    yield from (
-                        _of_the_group(event, group, seen.get(id(event)))
-                        for event in events
-                        if id(event) in seen or not _would_be_seen(event, heard)
-                    )
-
-
-def _of_the_group(event: Event, group: str, member: str | None) -> Event:
-    if isinstance(event, ev.PollTimeoutExpired):
-        return replace(event, group=group, member=member)
-    return replace(event, group=group)
+                lost = [_member_lost_then(event, losses.get(client)) for event in events]
+                if not any(lost) and is_default_client_id(client):
+                    continue
+                for event, member in zip(events, lost, strict=True):
+                    if not isinstance(event, ev.PollTimeoutExpired):
+                        yield replace(event, group=group)
+                    # A poll timeout within the coordinator's log that it does not show is that of another group.
+                    elif member is not None or not (heard and event.at and heard[0] <= event.at <= heard[1]):
+                        yield replace(event, group=group, member=member)
 
 
 def _losses(events: Iterable[Event]) -> Losses:
@@ -250,9 +244,3 @@ def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | Non
         return None
     first = losses.first(event.at - HEARTBEAT_MS)
     return first[1] if first is not None and first[0] <= event.at + HEARTBEAT_MS else None
-
-
-def _would_be_seen(event: Event, heard: tuple[int, int] | None) -> bool:
-    if not isinstance(event, ev.PollTimeoutExpired) or event.at is None or heard is None:
-        return False
-    return heard[0] <= event.at <= heard[1]

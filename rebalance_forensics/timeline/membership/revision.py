@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance, Start, StaticReturn, Stop, amend
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 from rebalance_forensics.timeline.membership.replay import MembershipReplay
-from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.processes import Processes, closed_at_last, final_deaths
 from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS, TICK_MS
@@ -24,9 +24,7 @@ from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_
 def revise(
     membership: MembershipReplay,
     processes: Processes,
-    events: EventIndex,
-    ungrouped: EventIndex,
-    nearby: NearbyLines,
+    lines: TimedLines,
     rebalances: Sequence[Rebalance],
     *,
     coverage: Coverage,
@@ -36,17 +34,21 @@ def revise(
     participants, streams = membership.participants, membership.participants.kind == "streams"
     membership.name_newcomers()
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
-    for stop in closed_at_last(participants, processes.stops, events) if streams else ():
+    for stop in closed_at_last(participants, processes.stops, lines.own) if streams else ():
         membership.end(stop.participant, stop.at, "closed", stop.events)
-    for participant, death in final_deaths(participants, events, nearby, coverage):
+    for participant, death in final_deaths(participants, lines.own, lines.nearby, coverage):
         membership.end(participant, time_of(death), "died", (death,))
     departures = [t for t in membership.transitions if isinstance(t, Departure)]
     _reclassify_unsubscribes(departures, processes.stops)
     _reclassify_removals(departures, processes.stops, streams=streams)
-    _infer_unlogged_leaves(participants, departures, events, session_ms)
+    _infer_unlogged_leaves(participants, departures, lines.own, session_ms)
     for departure in _restarts_in_time(departures, processes.starts, rebalances):
         del membership.transitions[departure]
-    _add_kept_lines(membership.latest(StaticReturn), ungrouped)
+    # The coordinator's line that no rebalance is needed names neither member nor group, and follows the line about the
+    # member in the same log.
+    kept = lines.ungrouped.of_type(ev.StaticMemberKept)
+    for returned in membership.latest(StaticReturn) if kept else ():
+        amend(returned, events=tuple(_with_kept(returned.events, kept)))
 
 
 def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[Stop]) -> None:
@@ -128,14 +130,6 @@ def _restarts_in_time(
     of_a_start = {id(e) for start in starts for e in start.events}
     vanished = [d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids]
     return [d for d in vanished if d.at >= last and all(id(e) in of_a_start for e in d.events)]
-
-
-def _add_kept_lines(returns: Iterable[StaticReturn], ungrouped: EventIndex) -> None:
-    """Add to static returns the coordinator's line that no rebalance is needed."""
-    # It names neither member nor group, and follows the line about the member in the same log.
-    kept = ungrouped.of_type(ev.StaticMemberKept)
-    for returned in returns if kept else ():
-        amend(returned, events=tuple(_with_kept(returned.events, kept)))
 
 
 def _with_kept(events: Iterable[Event], kept: TimeIndex[ev.StaticMemberKept]) -> Iterator[Event]:

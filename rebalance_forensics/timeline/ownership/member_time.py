@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
@@ -94,12 +94,9 @@ class MemberTime:
         return found
 
 
+@answered_once
 def member_time_of(timeline: Timeline) -> MemberTime:
-    """The unread time of a group by its coordinators' lines; computed once."""
-    return timeline.cached(_member_time_of)
-
-
-def _member_time_of(timeline: Timeline) -> MemberTime:
+    """The unread time of a group by its coordinators' lines."""
     has_log, classic = timeline.has_coordinator_log, timeline.mode != "server-side"
     absences = sorted(_absences(timeline) if has_log else (), key=attrgetter("started_at", "member"))
     spans = IntervalIndex(absences, attrgetter("started_at"), attrgetter("ended_at"))
@@ -155,7 +152,7 @@ def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> 
     """True where `assigned` is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
     caused = {rebalance.id for rebalance in begun}
-    times = (at for rebalance, at in timeline.cached(_assignments) if rebalance.id in caused)
+    times = (at for rebalance, at in _assignments(timeline) if rebalance.id in caused)
     return assigned is not None and assigned in times
 
 
@@ -168,13 +165,14 @@ def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeI
 def _in_force(timeline: Timeline) -> Iterator[int]:
     """The times at which assignments came into force; under KIP-848 with the epoch, before members reconcile."""
     empty = _empty_generations(timeline)
-    for rebalance, at in timeline.cached(_assignments):
+    for rebalance, at in _assignments(timeline):
         if timeline.mode == "server-side" and rebalance.generation not in empty:
             yield rebalance.started_at
         elif at is not None:
             yield at
 
 
+@answered_once
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     """Each rebalance with the time at which its assignment came into force; None where it gave none."""
     printed = bool(timeline.own.of_type(AssignmentReceived))
@@ -194,7 +192,7 @@ def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
     """Each rebalance until its assignment or the next rebalance; before the first one nothing had been assigned."""
     joined: int | None = None
     begun = False
-    rebalances = timeline.cached(_assignments)
+    rebalances = _assignments(timeline)
     for (rebalance, assigned), following in zip_longest(rebalances, rebalances[1:]):
         joined = joined if joined is not None else rebalance.stabilized_at
         end = assigned if assigned is not None or following is None else following[0].started_at
@@ -219,7 +217,7 @@ def _sizes(timeline: Timeline) -> Iterator[tuple[int, int]]:
         )
         return
     counted = timeline.membership.sizes
-    for rebalance, at in timeline.cached(_assignments):
+    for rebalance, at in _assignments(timeline):
         size = counted.get(rebalance.generation)
         if at is not None and size:
             yield at, size

@@ -21,7 +21,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan, WhyUnread
@@ -33,7 +33,7 @@ from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 S = TypeVar("S", UnreadSpan, "UnknownSpan")
-LateJoins = Mapping[Participant, tuple[LateJoin, ...]]
+LateJoins = Mapping[Participant, Sequence[LateJoin]]
 
 
 class Ownership(Struct, frozen=True, kw_only=True):
@@ -78,12 +78,9 @@ class Ownership(Struct, frozen=True, kw_only=True):
         return first is not None and first <= end and begin <= self.until
 
 
+@answered_once
 def ownership_of(timeline: Timeline) -> Ownership:
-    """The ownership of a group's partitions; computed once."""
-    return timeline.cached(_ownership_of)
-
-
-def _ownership_of(timeline: Timeline) -> Ownership:
+    """The ownership of a group's partitions."""
     unit = unit_of(timeline)
     if not unit:
         return Ownership()
