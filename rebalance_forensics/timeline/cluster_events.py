@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
-from rebalance_forensics.timeline.identity.names import has_unique_suffix, process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
@@ -119,9 +119,7 @@ class UngroupedEvents:
         client = streams_client_of(event)
         if client is not None:
             self._places_of_client[client].add(place_name(event))
-            suffix = f"-{process_of_streams_client(client)}"
-            if client.endswith(suffix):
-                self._clients_named_after[client.removesuffix(suffix)].add(client)
+            self._clients_named_after[application_of(client)].add(client)
 
     @cached_property
     def unnamed_groups(self) -> dict[str, UnnamedGroup]:

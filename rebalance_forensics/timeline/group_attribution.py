@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.names import process_of_streams_client, streams_client
+from rebalance_forensics.timeline.identity.names import application_of, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import sets_by_key
@@ -56,7 +56,7 @@ def concerning(
         return [], ()
     places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
     clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
-    clients |= {c for e in shared if (c := streams_client_of(e)) is not None and _is_named_after(group, c)}
+    clients |= {c for e in shared if (c := streams_client_of(e)) is not None and application_of(c) == group}
     by_clients = (e for e in shared if e.speaker.role != "broker")
     places |= {place_name(e) for e in by_clients if streams_client_of(e) in clients or place_name(e) in clients}
     foreign = _of_other_groups(group, own, shared)
@@ -116,11 +116,6 @@ def handle_of(event: Event) -> re.Match[str] | None:
 def _handle(event: Event) -> str | None:
     handle = handle_of(event)
     return handle[0] if handle is not None else None
-
-
-def _is_named_after(group: str, client: str) -> bool:
-    # A Streams client without client.id is called `{application.id}-{uuid}`, and the application id is the group.
-    return client == f"{group}-{process_of_streams_client(client)}"
 
 
 def names_in(event: Event) -> list[str]:

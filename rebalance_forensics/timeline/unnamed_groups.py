@@ -19,11 +19,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
-from rebalance_forensics.timeline.identity.names import (
-    is_default_client_id,
-    name_in_member_id,
-    process_of_streams_client,
-)
+from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
@@ -133,7 +129,7 @@ def _client_of(event: Event) -> _Client | None:
         return None
     host, log, client_id = speaker_key(event)
     if (streams := streams_client_of(event)) is not None:
-        application = _application_of(streams)
+        application = application_of(streams)
         return _Client(host or "", log, streams, application) if isinstance(event, _BY_STREAMS) else None
     handle = handle_of(event)
     if handle is not None and handle["kind"] == "producer":
@@ -153,12 +149,6 @@ def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Cl
         others = by_log.get((client.host, client.log), []) if not client.name else []
         found[others[0] if len(others) == 1 else client] += events
     return found
-
-
-def _application_of(streams: str) -> str:
-    # A Streams client without client.id is called `{application.id}-{uuid}`.
-    process = process_of_streams_client(streams)
-    return streams.removesuffix(f"-{process}") if process is not None and process != streams else ""
 
 
 def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:

@@ -108,3 +108,9 @@ def process_of_streams_client(client: str) -> str | None:
     """The uuid at the end of a generated Streams client id."""
     found = re.fullmatch(rf"(?:.+-)?({_UUID})", client)
     return found[1] if found else None
+
+
+def application_of(client: str) -> str:
+    """The application.id in the name of a Streams client without client.id (`{application.id}-{uuid}`), else empty."""
+    process = process_of_streams_client(client)
+    return client.removesuffix(process).removesuffix("-") if process is not None else ""

@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan,
 from rebalance_forensics.timeline.ownership.ledger import Consumers, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
-from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
@@ -148,25 +148,20 @@ def _index(spans: Iterable[S]) -> IntervalIndex[S]:
 
 def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
     """Partitions that one member read from the same moment to the same moment stand together."""
-    together: dict[tuple[int, int | None, str], list[str]] = {}
-    for reading in readings:
-        end = None if reading.why is None else reading.end
-        together.setdefault((reading.begin, end, reading.participant.name), []).append(reading.partition)
-    for (begin, end, member), partitions in together.items():
+    spans = (((r.begin, None if r.why is None else r.end, r.participant.name), r.partition) for r in readings)
+    for (begin, end, member), partitions in lists_by_key(spans).items():
         yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
 
 
-def _united(readings: Sequence[PartitionReading]) -> Iterator[tuple[int, int]]:
+def _united(readings: Sequence[PartitionReading]) -> list[tuple[int, int]]:
     """The stretches that the readings cover together."""
-    since = until = None
+    found: list[tuple[int, int]] = []
     for reading in readings:
-        if until is None or since is None or reading.begin > until:
-            if since is not None and until is not None:
-                yield since, until
-            since, until = reading.begin, reading.end
-        until = max(until, reading.end)
-    if since is not None and until is not None:
-        yield since, until
+        if found and reading.begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], reading.end)
+        else:
+            found.append((reading.begin, reading.end))
+    return found
 
 
 class Knowledge(Struct, frozen=True):
@@ -196,14 +191,12 @@ class Knowledge(Struct, frozen=True):
     def partial(self, end: int) -> Iterator[tuple[int, int]]:
         """The stretches in which a part of the assignment is unknown."""
         since = None if self._first else 0
-        for at, whole in self.changes:
+        for at, whole in (*self.changes, (end, True)):
             if whole and since is not None:
                 yield since, at
                 since = None
             elif not whole and since is None:
                 since = at
-        if since is not None:
-            yield since, end
 
     @property
     def _first(self) -> bool:
@@ -216,7 +209,8 @@ def _knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
     """The completeness of each generation's assignment, by the owners that log their own."""
     owners = consumers.reporting
     if timeline.mode == "server-side":
-        all_report = _every_member_reports(timeline, owners)
+        # KIP-848 epochs are not counted one by one: every known member has to log its assignment.
+        all_report = {participant for participant, _ in owners}.issuperset(timeline.membership.members)
         return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
     printed = _printed_generations(timeline)
     counted = timeline.membership.sizes
@@ -248,12 +242,6 @@ def _printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """The generations whose assignment the leader printed."""
     computed = timeline.own.of_type(ev.AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
-
-
-def _every_member_reports(timeline: Timeline, owners: Collection[Owner]) -> bool:
-    # True where every known member logs its assignment; KIP-848 epochs are not counted one by one.
-    reporting = {participant for participant, _ in owners}
-    return all(participant in reporting for participant in timeline.membership.members)
 
 
 _GIVEN_BACK = frozenset({"revoked", "unknown"})
