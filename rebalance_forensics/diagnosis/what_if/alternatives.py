@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from statistics import median
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.what_if.faults import (
     Came,
-    Fault,
     FaultSequence,
     Pace,
     StoodStill,
@@ -61,7 +61,10 @@ class OtherTimeout(Struct, frozen=True, kw_only=True):
 
 def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: KnownTimeouts) -> Iterator[OtherTimeout]:
     """The timeouts that these faults waited for, at half their value or the usual one below that."""
-    if any(_died(fault) for fault in sequence.faults) and not any(_was_evicted(f, pace) for f in sequence.faults):
+    # A dead member's session had to expire first; a shorter one would have evicted members that stood still sooner.
+    died = any(isinstance(fault, Went) and fault.how == "died" for fault in sequence.faults)
+    still = [fault for fault in sequence.faults if isinstance(fault, StoodStill)]
+    if died and all(_delayed_rebalance(fault, pace) for fault in still):
         session = _usual_below(pace.session, max(known.least_session, HEARTBEATS_A_SESSION * pace.heartbeat))
         if session is not None:
             yield OtherTimeout(
@@ -72,7 +75,7 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
                 if known.heartbeat
                 else f"if heartbeat.interval.ms is its default, {seconds(pace.heartbeat)}",
             )
-    if known.poll_interval and any(_delayed_rebalance(fault, pace) for fault in sequence.faults):
+    if known.poll_interval and any(_delayed_rebalance(fault, pace) for fault in still):
         interval = _usual_below(pace.poll_interval, round(BATCHES_A_POLL_INTERVAL * gap.high))
         if interval is not None:
             yield OtherTimeout(
@@ -82,19 +85,9 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
             )
 
 
-def _died(fault: Fault) -> bool:
-    """True if the member died, so that its session had to expire first."""
-    return isinstance(fault, Went) and fault.how == "died"
-
-
-def _was_evicted(fault: Fault, pace: Pace) -> bool:
-    """True if a live member was evicted."""
-    return isinstance(fault, StoodStill) and not _delayed_rebalance(fault, pace)
-
-
-def _delayed_rebalance(fault: Fault, pace: Pace) -> bool:
+def _delayed_rebalance(fault: StoodStill, pace: Pace) -> bool:
     """True if a rebalance waited for the stuck member, for less than max.poll.interval.ms."""
-    return isinstance(fault, StoodStill) and fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
+    return fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
 
 
 def _usual_below(present: int, least: int) -> int | None:
@@ -315,13 +308,9 @@ def _explained(case: _Case, offer: Alternative) -> str:
 
 
 def _faults(sequence: FaultSequence) -> str:
-    closed = sum(isinstance(f, Went) and f.how == "closed" for f in sequence.faults)
-    died = sum(isinstance(f, Went) and f.how == "died" for f in sequence.faults)
-    frozen = sum(isinstance(f, StoodStill) and f.how == "frozen" for f in sequence.faults)
-    stuck = sum(isinstance(f, StoodStill) and f.how == "stuck" for f in sequence.faults)
-    came = sum(isinstance(f, Came) for f in sequence.faults)
-    counts = ((closed, "shut down"), (died, "died"), (frozen, "frozen"), (stuck, "stuck"), (came, "started"))
-    return ", ".join(f"{count} {what}" for count, what in counts if count)
+    kinds = Counter("started" if isinstance(fault, Came) else fault.how for fault in sequence.faults)
+    shown = ("closed", "shut down"), ("died", "died"), ("frozen", "frozen"), ("stuck", "stuck"), ("started", "started")
+    return ", ".join(f"{kinds[kind]} {what}" for kind, what in shown if kinds[kind])
 
 
 def _unknown(offers: Sequence[Alternative]) -> WhatIf:

@@ -250,6 +250,17 @@ class SimulatedGroup(ABC):
         if slot.lives and slot not in self.slots:
             self.rejoins(slot.member, now)
 
+    def at_its_poll(self, slot: Slot, step: Step, now: float, *, commits: bool = True) -> None:
+        """Take a step at the member's next poll; with records to commit first, at the poll after that one."""
+        member = slot.member
+
+        def commit(at: float) -> None:
+            member.polls(at)
+            self.agenda.plan(member.next_poll(at), step)
+
+        first = commits and self.pace.commits_first and bool(member.owned)
+        self.agenda.plan(member.next_poll(now), commit if first else step)
+
     def rejoins(self, member: Consumer, now: float) -> None:
         """A living process without a slot asks for another."""
         if self.slot_of(member) is None and member.alive:
@@ -397,22 +408,11 @@ class EpochGroup(SimulatedGroup):
         leaves, gets = slot.given - target, target - slot.given - taken
         if leaves:
             slot.busy = True
-            self._reconcile(slot, lambda at: self._revoke(slot, leaves, at), now)
+            self.at_its_poll(slot, lambda at: self._revoke(slot, leaves, at), now)
         elif gets:
             slot.busy = True
             slot.given |= gets
-            self._reconcile(slot, lambda at: self._take(slot, gets, at), now)
-
-    def _reconcile(self, slot: Slot, step: Step, now: float) -> None:
-        """Begin at its next poll; with records to commit, the poll after that one calls the rebalance listener."""
-        member = slot.member
-        poll = member.next_poll(now)
-
-        def commit(at: float) -> None:
-            member.polls(at)
-            self.agenda.plan(member.next_poll(at), step)
-
-        self.agenda.plan(poll, commit if self.pace.commits_first and member.owned else step)
+            self.at_its_poll(slot, lambda at: self._take(slot, gets, at), now)
 
     def _revoke(self, slot: Slot, leaves: set[str], now: float) -> None:
         if slot.lives and slot in self.slots:
@@ -509,13 +509,7 @@ class ClassicGroup(SimulatedGroup):
             self.agenda.plan(slot.member.next_heartbeat(now), lambda at: self._knows(slot, at))
 
     def _knows(self, slot: Slot, now: float) -> None:
-        """Rejoin at the next poll, or at the one after it if the member commits first."""
-        member = slot.member
-        poll = member.next_poll(now)
-        if self.cooperative and self.pace.commits_first and member.owned:
-            self.agenda.plan(poll, lambda at: self._commits(slot, at))
-        else:
-            self.agenda.plan(poll, lambda at: self._join(slot, at))
+        self.at_its_poll(slot, lambda at: self._join(slot, at), now, commits=self.cooperative)
 
     def _commits(self, slot: Slot, now: float) -> None:
         slot.member.polls(now)
