@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,7 +73,8 @@ def investigate(
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
         drafts.append(draft)
-        assigned |= {r.id: (draft, trigger) for r, trigger in _unexplained_in(draft)}
+        facts = chain.from_iterable(weighed.hypothesis.explains for weighed in draft.findings)
+        assigned |= {fact.id: (draft, fact.followup or draft.cause) for fact in facts if isinstance(fact, Rebalance)}
     found = [*with_unique_ids(_incidents(timeline, outcome, drafts, assigned))]
     incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
     history = history_of(timeline, lanes=lanes)
@@ -118,14 +119,6 @@ def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
     speakers = {id(event.speaker): event for event in timeline.own.by_clients}.values()
     members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
     return tuple(sorted({speaker_key(event) for event in members}, key=str))
-
-
-def _unexplained_in(draft: Draft) -> Iterator[tuple[Rebalance, str]]:
-    """The rebalances that nothing explains, with their triggers."""
-    for weighed in draft.findings:
-        for fact in weighed.hypothesis.explains:
-            if isinstance(fact, Rebalance):
-                yield fact, fact.followup or draft.cause
 
 
 def _incidents(

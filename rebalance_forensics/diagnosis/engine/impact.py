@@ -305,13 +305,10 @@ def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent])
     noticed = until if waits or _is_missed(span) or span.why == "assignment-failed" else span.started_at
     near = known.touching(min(begin, span.started_at), noticed)
     if near:
-        return max(near, key=lambda extent: (_blamed(extent, span), extent.is_fault, _overlap(extent, span, until)))
+        # The incident that blames the member that could no longer read, else the longest together with it.
+        missed = span.client_id if _is_missed(span) else None
+        return max(near, key=lambda e: (missed in e.draft.names, e.is_fault, _overlap(e, span, until)))
     return next(iter(known.touching(span.started_at, until)), None)
-
-
-def _blamed(extent: Extent, span: UnreadSpan | MemberSpan) -> bool:
-    """True if the incident blames the member that could no longer read."""
-    return _is_missed(span) and span.client_id in extent.draft.names
 
 
 def _is_missed(span: UnreadSpan | MemberSpan) -> bool:

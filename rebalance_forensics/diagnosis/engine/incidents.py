@@ -112,10 +112,11 @@ def _interleaved(proofs: Sequence[Sequence[Event]]) -> list[Event]:
 
 def summary_of(findings: Sequence[Weighed]) -> str:
     """Narrative of the first fault, and the number of other members affected."""
-    first, others = _first_fault(findings), _others(findings)
+    narrative, others = _first_fault(findings).hypothesis.narrative, _others(findings)
     if not others:
-        return first.hypothesis.narrative
-    return f"{_sentence(first.hypothesis.narrative)} {_affected(others)}"
+        return narrative
+    who = f"{others[0]} was" if len(others) == 1 else f"{len(others)} other members were"
+    return f"{narrative}{'' if narrative.endswith(('.', '!', '?')) else '.'} {who} affected as well."
 
 
 def _others(findings: Sequence[Weighed]) -> list[str]:
@@ -127,16 +128,6 @@ def _others(findings: Sequence[Weighed]) -> list[str]:
 def _first_fault(findings: Sequence[Weighed]) -> Weighed:
     """The first finding above info, else the first: a planned stop before repeated failures says little."""
     return next((weighed for weighed in findings if weighed.hypothesis.severity != "info"), findings[0])
-
-
-def _affected(others: Sequence[str]) -> str:
-    if len(others) == 1:
-        return f"{others[0]} was affected as well."
-    return f"{len(others)} other members were affected as well."
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit, ...]:

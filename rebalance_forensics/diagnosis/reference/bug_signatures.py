@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeGuard
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -70,14 +70,9 @@ class Witness:
         # garbage collector, which took a tenth of the time of 200 groups.
         self.timeline: Timeline = weakref.proxy(timeline)
         self.last = timeline.last
-        self._by_member = {m: a for a in timeline.participants.everybody for m in a.member_ids}
         self._parties: dict[int, frozenset[int]] = {}
         said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
         self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
-
-    def has_any_type(self, names: Iterable[str]) -> bool:
-        """True if there is an event of these types."""
-        return bool(self.timeline.of(*(EVENT_TYPES[name] for name in names)))
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
@@ -102,7 +97,8 @@ class Witness:
 
     def _parties_of(self, event: Event) -> frozenset[int]:
         speaker = self.timeline.participants.of_speaker(event)
-        participants = [speaker] if speaker is not None else [self._by_member.get(m) for m in members_in(event)]
+        of_member = self.timeline.participants.of_member
+        participants = [speaker] if speaker is not None else [of_member(m) for m in members_in(event)]
         return frozenset(id(a) for a in participants if a is not None)
 
     def special(self, word: str) -> frozenset[Value]:
@@ -136,7 +132,10 @@ def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple
     spans = _spans(signature.steps, near)
     tries = [MOST_TRIES]
     begin, end = spans[0][0], min(spans[0][1], near[1])
-    for first in sorted(_starting(signature.steps[0], witness, begin, end), key=lambda e: e.at or 0):
+    starting = (
+        e for e in witness.between(signature.steps[0].events, begin, end) if _suits(signature.steps[0], e, witness)
+    )
+    for first in sorted(starting, key=time_of):
         if found and (first.at or 0) <= (found[-1].at or 0):
             continue
         match = _continued(signature.steps, spans, [first], witness, tries)
@@ -172,11 +171,7 @@ def _fits(signature: Signature, witness: Witness) -> bool:
     return all(
         name in timeline.settings and any(_is(timeline.settings[name], w) for w in _listed(wanted))
         for name, wanted in signature.settings.items()
-    ) and all(step.never or witness.has_any_type(step.events) for step in signature.steps)
-
-
-def _starting(step: Step, witness: Witness, begin: int, end: int) -> Iterator[Event]:
-    return (e for e in witness.between(step.events, begin, end) if _suits(step, e, witness))
+    ) and all(step.never or timeline.of(*(EVENT_TYPES[name] for name in step.events)) for step in signature.steps)
 
 
 def _suits(step: Step, event: Event, witness: Witness) -> bool:
@@ -314,10 +309,6 @@ def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
     return witness.special(str(wanted)) if special else (wanted,)
 
 
-def _digits(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and number_of(value) is not None
-
-
 def _is(value: object, wanted: Value) -> bool:
     """Equal; `~x`: contains x; `>=n`: at least n, or so many; `empty` and `some` as they say."""
     if not isinstance(wanted, str):
@@ -329,6 +320,6 @@ def _is(value: object, wanted: Value) -> bool:
     if wanted.startswith("~"):
         return isinstance(value, str) and wanted[1:].lower() in value.lower()
     if wanted.startswith(">="):
-        number = len(value) if isinstance(value, tuple) else int(value) if _digits(value) else value
+        number = len(value) if isinstance(value, tuple) else number_of(value) if isinstance(value, str) else value
         return isinstance(number, int) and number >= int(wanted[2:])
     return value == wanted or (isinstance(value, tuple) and wanted in value)

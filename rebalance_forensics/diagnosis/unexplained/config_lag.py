@@ -49,6 +49,11 @@ class LaggingWorker(Struct, frozen=True):
     reads: tuple[Event, ...]
     lines: tuple[Event, ...]
 
+    @property
+    def name(self) -> str:
+        """The worker by its log."""
+        return f"a worker on {place_name(self.lines[0])}"
+
 
 class LaggingLeader(Struct, frozen=True):
     """A leader whose assignments failed repeatedly, as a worker (itself or another) logged."""
@@ -110,17 +115,16 @@ def _forces_rejoin(event: Event) -> bool:
 
 
 def _workers(timeline: Timeline) -> Iterator[LaggingWorker]:
-    for (participant, place, _), lines in _by_worker(timeline).items():
-        behind = [e for e in lines if isinstance(e, ConfigOffsetBehind)]
+    for (participant, place, _), logged in _by_worker(timeline).items():
+        behind = [e for e in logged if isinstance(e, ConfigOffsetBehind)]
         for run in _stalled_reads(timeline, participant, behind):
             reads = _reads(run)
-            if len(reads) > 1 and _repeated_refusals(run, lines):
+            if len(reads) > 1 and _repeated_refusals(run, logged):
                 last = reads[-1]
                 assert last.current is not None
                 assert last.wanted is not None
-                yield LaggingWorker(
-                    participant, place, last.current, last.wanted, tuple(reads), tuple(_failed_first(run))
-                )
+                lines = sorted(run, key=lambda e: not e.failed)
+                yield LaggingWorker(participant, place, last.current, last.wanted, tuple(reads), tuple(lines))
 
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
@@ -143,21 +147,18 @@ def _stalled_reads(
     timeline: Timeline, participant: Participant | None, events: Sequence[ConfigOffsetBehind]
 ) -> Iterator[list[ConfigOffsetBehind]]:
     """A worker's lines, cut where its offset moved, its process restarted, or it was quiet for long."""
+    starts = timeline.starts.of(participant)
     for stretch in runs(events, time_of, QUIET_MS):
         found: list[ConfigOffsetBehind] = []
         offset: int | None = None
         for event in stretch:
             moved = event.current is not None and offset is not None and event.current != offset
-            if found and (moved or _started_between(timeline, participant, found[-1], event)):
+            if found and (moved or starts.any_between(time_of(found[-1]), time_of(event))):
                 yield found
                 found, offset = [], None
             found.append(event)
             offset = offset if event.current is None else event.current
         yield found
-
-
-def _started_between(timeline: Timeline, who: Participant | None, before: Event, after: Event) -> bool:
-    return who is not None and timeline.starts.of(who).any_between(time_of(before), time_of(after))
 
 
 def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
@@ -166,11 +167,6 @@ def _reads(run: Sequence[ConfigOffsetBehind]) -> list[ConfigOffsetBehind]:
     begun = [e for e in behind if not e.failed]
     ended = [e for e in behind if e.failed]
     return max(ended, begun, key=len)
-
-
-def _failed_first(run: Sequence[ConfigOffsetBehind]) -> Iterator[ConfigOffsetBehind]:
-    yield from (e for e in run if e.failed)
-    yield from (e for e in run if not e.failed)
 
 
 def _leaders(timeline: Timeline) -> Iterator[LaggingLeader]:
@@ -269,7 +265,7 @@ def why_forced(timeline: Timeline, line: Event | None) -> str:
         case ConfigOffsetBehind():
             return f"because {_speaker(timeline, line)} had not read the config topic to its end in time"
         case WorkerAssigned(leader=str(leader)):
-            who = _leader_name(timeline.participants.of_member(leader), leader)
+            who = _name(timeline.participants.of_member(leader), leader)
             far = "" if line.config_offset is None else f" (offset {line.config_offset})"
             return (
                 f"because the assignment before it failed (error 1): the leader, {who}, had not read the config topic "
@@ -283,7 +279,7 @@ def _behind(lag: ConfigLag) -> Sequence[str]:
     if not lag.workers:
         return ()
     first, *others = lag.workers
-    name, often = _name(first.participant, first.lines[0]), f"{times(len(first.reads))}{span(first.reads)}"
+    name, often = _name(first.participant, first.name), f"{times(len(first.reads))}{span(first.reads)}"
     where = f"offset {first.reached}{' (it had read no record)' if first.reached == NOTHING_READ else ''}"
     if timed_out(lag):
         sentence = (
@@ -297,7 +293,7 @@ def _behind(lag: ConfigLag) -> Sequence[str]:
         )
     if not others:
         return (sentence,)
-    named = ", ".join(f"{_name(w.participant, w.lines[0])} (at offset {w.reached})" for w in others[:MOST_NAMED])
+    named = ", ".join(f"{_name(w.participant, w.name)} (at offset {w.reached})" for w in others[:MOST_NAMED])
     more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
     return sentence, f"{named}{more} stayed behind as well."
 
@@ -312,21 +308,17 @@ def _leader(lag: ConfigLag) -> str:
         return f"It led the group, so the assignments failed for every worker (error 1) {often}."
     far = "" if first.wanted is None else f" (offset {first.wanted})"
     return (
-        f"The leader, {_leader_name(first.participant, first.member)}, had not read the config topic as far as another "
+        f"The leader, {_name(first.participant, first.member)}, had not read the config topic as far as another "
         f"worker{far}: the assignments failed (error 1) {often}, and the workers had to rejoin."
     )
 
 
 def _speaker(timeline: Timeline, line: Event) -> str:
-    return _name(timeline.participants.of_speaker(line), line)
+    return _name(timeline.participants.of_speaker(line), f"a worker on {place_name(line)}")
 
 
-def _name(participant: Participant | None, line: Event) -> str:
-    return culprit_of(participant).name if participant is not None else f"a worker on {place_name(line)}"
-
-
-def _leader_name(participant: Participant | None, member: str) -> str:
-    return culprit_of(participant).name if participant is not None else member
+def _name(participant: Participant | None, otherwise: str) -> str:
+    return culprit_of(participant).name if participant is not None else otherwise
 
 
 def timed_out(lag: ConfigLag) -> bool:

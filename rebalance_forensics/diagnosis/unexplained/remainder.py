@@ -490,7 +490,8 @@ def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
         lines = [*chain.from_iterable(unreached.values()), *events]
         sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
         # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
-        ongoing = timeline.coverage.is_excerpt and not _heard_after(timeline, participant, time_of(events[-1]))
+        logs_on = participant is None or timeline.events_from(participant, Event).since(time_of(events[-1]) + 1)
+        ongoing = timeline.coverage.is_excerpt and not logs_on
         yield _hypothesis_of_client(participant, place, lines, "info", sentence, ongoing=ongoing)
 
 
@@ -524,11 +525,6 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
         case ev.GroupEmptied():
             return "The group lost its last member; these lines do not show whether it left or was removed."
     return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."
-
-
-def _heard_after(timeline: Timeline, participant: Participant | None, at: int) -> bool:
-    """True for a client that logs anything of its group after the loss of its coordinator."""
-    return participant is None or any(time_of(e) > at for e in timeline.events_from(participant, Event))
 
 
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
