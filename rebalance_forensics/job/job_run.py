@@ -9,7 +9,7 @@ from itertools import groupby
 from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster
+from rebalance_forensics.diagnosis.cluster.incidents import in_cluster
 from rebalance_forensics.job.alerts import OUTBOX, outbox_text
 from rebalance_forensics.job.lake import layout, state
 from rebalance_forensics.job.lake.intervals import Coverage, Interval, date_text, time_text

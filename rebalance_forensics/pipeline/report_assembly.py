@@ -9,8 +9,14 @@ from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import CaseOutline
-from rebalance_forensics.diagnosis.cluster.cross_group import Relations, relations_among, with_relations
-from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, Whole, cluster_incidents
+from rebalance_forensics.diagnosis.cluster.incidents import (
+    ClusterIncidents,
+    Relations,
+    Whole,
+    cluster_incidents,
+    relations_among,
+    with_relations,
+)
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.blows import Blow
-from rebalance_forensics.diagnosis.cluster.cross_group import in_cluster, relations_among
-from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents
+from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents, in_cluster, relations_among
 from rebalance_forensics.diagnosis.cluster.sentences import summary_of
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition

@@ -11,8 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.member_hosts import Whereabouts, whereabouts_of
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
@@ -34,6 +34,44 @@ from rebalance_forensics.timeline.windows import (
     SUCCESSION_MS,
     TICK_MS,
 )
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Whereabouts(Struct, frozen=True):
+    """Hosts of members; a host that holds every member of a cluster says nothing."""
+
+    hosts: dict[tuple[str, str, str], str]
+    """(cluster, group, name) -> host."""
+
+    members: dict[tuple[str, str], frozenset[str]]
+    """(cluster, host) -> the groups that have a member there."""
+
+    def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
+        """The hosts of a group's members with these names, each once."""
+        found = (self.hosts.get((cluster, group, name)) for name in names)
+        return list(dict.fromkeys(host for host in found if host is not None))
+
+
+def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
+    """Index all members, once for all incidents."""
+    hosts: dict[tuple[str, str, str], str] = {}
+    of_cluster: dict[str, set[str]] = defaultdict(set)
+    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for history in histories:
+        for identity in history.identities:
+            host = (identity.host or "").rpartition("/")[2]
+            if not host or host in LOOPBACK:
+                continue
+            of_cluster[history.cluster].add(host)
+            groups[history.cluster, host].add(history.group)
+            for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
+                hosts[history.cluster, history.group, name or ""] = host
+    return Whereabouts(
+        {key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1},
+        {place: frozenset(names) for place, names in groups.items()},
+    )
+
 
 BlowKind = Literal["broker", "host", "deployment", "topic", "credential"]
 BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
@@ -235,10 +273,8 @@ def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _
     """
     name = stall.outage.broker
     for outage in logged:
-        # A controller fences a broker a session after its last heartbeat (broker.session.timeout.ms, 9 s).
-        begin = outage.started_at - (AT_ONCE_MS if outage.how in ("lost", "froze") else TICK_MS)
         end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
-        if outage.broker != name and begin <= stall.at <= end + TICK_MS:
+        if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
             return _Stall(stall.at, outage, stall.groups)
     began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
     took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
@@ -319,7 +355,7 @@ def _by_brokers(
     The last of each is True where brokers have only the moment in common.
     """
     blamed = {id(part): _brokers_of(part, stalls) for part in run}
-    out = {name for name, known in outages.items() if _is_out(known, run)}
+    out = {name for name, known in outages.items() if any(_touches(outage, run) for outage in known)}
     down = {name for names in blamed.values() for name in names} & out or out
     in_turn = {name for name in down if all(o.how == "shut-down" for o in outages[name] if _touches(o, run))}
     components: list[tuple[set[str], list[Part], bool]] = []
@@ -332,7 +368,9 @@ def _by_brokers(
             names |= in_turn
         joined = [component for component in components if component[0] & names or not names]
         # Coordinators that all fall silent at one moment have something in common: none of them is known to be out.
-        at_once = [] if down else [c for c in components if c not in joined and _fell_with(part, c[1])]
+        near = part.begin - AT_ONCE_MS, part.begin + AT_ONCE_MS
+        apart = [component for component in components if component not in joined and not down]
+        at_once = [c for c in apart if any(other.begin <= near[1] and other.end >= near[0] for other in c[1])]
         joined += at_once
         merged = (
             names.union(*(c[0] for c in joined)),
@@ -360,7 +398,13 @@ def _narrowed(names: Collection[str], parts: list[Part], terms: Terms) -> tuple[
     """
     struck = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
-    left = {name for name in names if any(_moved_on(terms.get(group, ()), name, begin, end) for group in struck)}
+    # The brokers from which another one took a group over in this span.
+    left = {
+        before.broker
+        for group in struck
+        for before, after in pairwise(terms.get(group, ()))
+        if before.broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
+    }.intersection(names)
     harmed = {part.group for part in parts if part.headline.impact.rebalances}
     behind = {name for name in names if any(name in _brokers_in(terms, group) for group in harmed)}
     if len(left) == 1 and len(struck) > 1:
@@ -370,24 +414,8 @@ def _narrowed(names: Collection[str], parts: list[Part], terms: Terms) -> tuple[
     return sorted(names), parts, True
 
 
-def _moved_on(of_group: Sequence[CoordinatorTerm], broker: str, begin: int, end: int) -> bool:
-    """True for a group that another broker coordinates from some time in this span on, and this one did before."""
-    return any(
-        before.broker == broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
-        for before, after in pairwise(of_group)
-    )
-
-
 def _brokers_in(terms: Terms, group: str) -> set[str]:
     return {term.broker for term in terms.get(group, ())}
-
-
-def _fell_with(part: Part, others: Iterable[Part]) -> bool:
-    return any(other.begin - AT_ONCE_MS <= part.begin <= other.end + AT_ONCE_MS for other in others)
-
-
-def _is_out(outages: Sequence[BrokerOutage], run: Sequence[Part]) -> bool:
-    return any(_touches(outage, run) for outage in outages)
 
 
 def _nearest(part: Part, down: Iterable[str], outages: Mapping[str, Sequence[BrokerOutage]]) -> str:
@@ -504,7 +532,7 @@ def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[
     for host, on_host in sorted(by_host.items()):
         for run in of_several_groups(on_host, ONE_REBALANCE_MS):
             struck = {part.group for part in run}
-            if 2 * len(struck) > len(whereabouts.groups_on(run[0].headline.cluster, host)):
+            if 2 * len(struck) > len(whereabouts.members.get((run[0].headline.cluster, host), ())):
                 found.append(_of_silence(whereabouts, run))
     return found
 

@@ -49,9 +49,8 @@ class Downtime(Struct, frozen=True, kw_only=True):
     lines: tuple[Event, ...]
 
     def begins_by(self, at: int) -> bool:
-        """True if the broker may have been out by then: a controller fences it a session after its last heartbeat."""
-        unseen = AT_ONCE_MS if self.how in ("lost", "froze") else TICK_MS  # broker.session.timeout.ms, 9 s by default
-        return self.started_at <= at + unseen
+        """True if the broker may have been out by then."""
+        return self.started_at <= at + unseen_ms(self.how)
 
     def outlined(self) -> BrokerOutage:
         """As the group's outline has it."""
@@ -62,6 +61,12 @@ class Downtime(Struct, frozen=True, kw_only=True):
             how=self.how,
             evidence=tuple(map(evidence_of, self.lines)),
         )
+
+
+def unseen_ms(how: How) -> int:
+    """How long a broker may have been out before the first line shows it."""
+    # A controller fences it a session after its last heartbeat (broker.session.timeout.ms, 9 s by default).
+    return AT_ONCE_MS if how in ("lost", "froze") else TICK_MS
 
 
 class _Sighting(Struct, frozen=True):
