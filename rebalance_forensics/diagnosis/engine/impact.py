@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
@@ -133,48 +134,39 @@ def impact_of(
 
     Lines without times give no lengths, only the members that paused and the number of rebalances.
     """
-    of_connect = timeline.kind == "connect"
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
     logged = bool(pauses) or bool(timeline.cached(_logs_showing_pauses).places_touching(started, until))
-    members = len({p.client_id or p.member_id for p in pauses}) if logged else None
-    partitions = len({x for p in pauses for x in p.partitions}) if logged else None
+    untimed = Impact(
+        members=len({p.client_id or p.member_id for p in pauses}) if logged else None,
+        partitions=len({x for p in pauses for x in p.partitions}) if logged else None,
+        rebalances=len(rebalances),
+        of_connect=timeline.kind == "connect",
+    )
     if not is_timed(started):
-        return Impact(members=members, partitions=partitions, rebalances=len(rebalances), of_connect=of_connect)
+        return untimed
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
         by_partition[span.partition] += _end_of(span, owners) - span.started_at
     step = max([p.step_ms for p in pauses if p.is_blurred], default=0)
     paused_ms = sum([(p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses])
-    pause_ms = _unless_below_resolution(paused_ms, step) if logged else None
+    paused = replace(untimed, pause_ms=_unless_below_resolution(paused_ms, step) if logged else None)
     longest = max(by_partition, key=lambda name: (by_partition[name], name), default=None)
     longest_ms = by_partition[longest] if longest is not None else 0
     if longest_ms < step or not _is_known(owners, started, until, by_partition):
-        return Impact(
-            of_connect=of_connect,
-            pause_ms=pause_ms,
-            members=members,
-            partitions=partitions,
-            rebalances=len(rebalances),
-            by_member=member_impact_of(timeline, started, rebalances, absent_members),
-        )
+        return replace(paused, by_member=member_impact_of(timeline, started, rebalances, absent_members))
     whole = owners.whole_between(started, until)
-    return Impact(
-        of_connect=of_connect,
+    stopped_ms = _stopped(owners, started, until, unread, by_partition) if whole else None
+    return replace(
+        paused,
         unread_partition_ms=sum(by_partition.values()),
         unread_partitions=_concerned(by_partition),
         known_partitions=len(owners.partitions) if whole else None,
         unread_at_least=not whole or bool(owners.unknown.touching(started, until)),
         longest_unread_ms=longest_ms,
         longest_unread_partition=longest,
-        stopped_ms=_unless_below_resolution(_stopped(owners, started, until, unread, by_partition), step)
-        if whole
-        else None,
-        pause_ms=pause_ms,
-        members=members,
-        partitions=partitions,
-        rebalances=len(rebalances),
+        stopped_ms=_unless_below_resolution(stopped_ms, step),
     )
 
 

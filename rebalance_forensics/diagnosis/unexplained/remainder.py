@@ -272,14 +272,16 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
     session = session_timeout_ms(timeline)
     for notices in _unnumbered_rebalances(timeline):
         if not _within(drafts, time_of(notices[0]), session):
-            participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in notices)
-            yield Hypothesis(
-                because=notices,
-                culprits=(),
-                severity="info",
-                participants=tuple(p for p in participants if p is not None),
-                narrative=_unnumbered_in_words(notices),
-            )
+            yield _hypothesis_of_group(timeline, notices, _unnumbered_in_words(notices))
+
+
+def _hypothesis_of_group(timeline: Timeline, lines: Sequence[Event], narrative: str) -> Hypothesis:
+    """What lines show of the group as a whole, with those that logged them."""
+    speakers = dict.fromkeys(timeline.participants.of_speaker(e) for e in lines)
+    participants = tuple(participant for participant in speakers if participant is not None)
+    return Hypothesis(
+        because=tuple(lines), culprits=(), severity="info", participants=participants, narrative=narrative
+    )
 
 
 def _unnumbered_in_words(notices: Sequence[Event]) -> str:
@@ -501,9 +503,7 @@ def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:
     if not timeline.coverage.is_excerpt and len(timeline.ungrouped):
         return
     for lines in runs(_of_coordinator_alone(timeline), time_of, QUIET_MS):
-        yield Hypothesis(
-            because=tuple(lines), culprits=(), severity="info", narrative=_coordinators_words(timeline, lines[0])
-        )
+        yield _hypothesis_of_group(timeline, lines, _coordinators_words(timeline, lines[0]))
 
 
 def _coordinators_words(timeline: Timeline, line: Event) -> str:
@@ -530,14 +530,7 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances of which the lines show no more than that they were."""
     for lines in runs(_rebalances_mentioned(timeline), time_of, QUIET_MS):
-        participants = dict.fromkeys(timeline.participants.of_speaker(e) for e in lines)
-        yield Hypothesis(
-            because=tuple(lines),
-            culprits=(),
-            severity="info",
-            participants=tuple(p for p in participants if p is not None),
-            narrative=_mention_in_words(lines),
-        )
+        yield _hypothesis_of_group(timeline, lines, _mention_in_words(lines))
 
 
 def _mention_in_words(lines: Sequence[Event]) -> str:
