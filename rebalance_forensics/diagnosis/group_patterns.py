@@ -10,14 +10,12 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter
-from typing import TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -439,12 +437,9 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     if not bursts:
         return ()
     moves = _moves(timeline)
-    failed = TimeIndex(filter(_is_failure, timeline.of(ev.JoinFailed, ev.SyncFailed)), time_of, ordered=True)
+    failures = (e for e in timeline.of(ev.JoinFailed, ev.SyncFailed) if e.error != ROUND_TRIP and e.at is not None)
+    failed: TimeIndex[Failed] = TimeIndex(failures, time_of, ordered=True)
     return tuple(_burst(timeline, run, moves, failed) for run in bursts)
-
-
-def _is_failure(event: Event) -> TypeGuard[Failed]:
-    return isinstance(event, ev.JoinFailed | ev.SyncFailed) and event.error != ROUND_TRIP and event.at is not None
 
 
 def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: TimeIndex[Failed]) -> Burst:

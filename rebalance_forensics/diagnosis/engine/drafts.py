@@ -50,11 +50,6 @@ def _struck_together(draft: Draft, weighed: Weighed) -> bool:
     return abs(weighed.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
 
 
-def _belongs(draft: Draft, weighed: Weighed, names: set[str]) -> bool:
-    """True if it shares a culprit with the draft, or both have none, or both struck at once."""
-    return not draft.names.isdisjoint(names) or not (names or draft.names) or _struck_together(draft, weighed)
-
-
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     """One draft for what recurs for the same culprit before the group was quiet for `quiet` ms."""
     drafts: list[Draft] = []
@@ -62,7 +57,9 @@ def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     for weighed in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
         at, names = weighed.hypothesis.started_at(), names_of(weighed)
         alike = recent[weighed.cause] = [d for d in recent.get(weighed.cause, ()) if at - d.last_at <= quiet]
-        draft = next((d for d in alike if _belongs(d, weighed, names)), None) if alike else None
+        # It shares a culprit with the draft, or both have none, or both struck at once.
+        same = (d for d in alike if names & d.names or not (names or d.names) or _struck_together(d, weighed))
+        draft = next(same, None)
         if draft is None:
             draft = Draft(
                 weighed.cause, at, weighed.hypothesis.last_at(), names, [weighed], weighed.hypothesis.struck_at

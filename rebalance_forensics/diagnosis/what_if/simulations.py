@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Literal
@@ -554,14 +555,11 @@ class ClassicGroup(SimulatedGroup):
                 slot.member.polls(polls[slot])
                 slot.member.beats_from = polls[slot]
                 at = slot.member.next_poll(max(polls[slot], now))
-                self.agenda.plan(at, self._applied_by(slot))
+                self.agenda.plan(at, partial(self._apply, slot))
             elif slot.lives:
                 slot.member.take(given, now)
                 slot.member.polls(now)
                 slot.member.beats_from = now
-
-    def _applied_by(self, slot: Slot) -> Step:
-        return lambda now: self._apply(slot, now)
 
     def _apply(self, slot: Slot, now: float) -> None:
         """Give up what is to move, take what is free; the former asks for one more rebalance."""

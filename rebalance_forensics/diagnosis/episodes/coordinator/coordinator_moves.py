@@ -129,7 +129,8 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves whose new coordinator logs no load: the former unloads the group, or another broker logs for it later."""
     loads = timeline.of(ev.GroupLoaded)
     last: Event | None = None
-    for event in _coordinator_lines_with_restarts(timeline):
+    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
+    for event in sorted([*spoken, *timeline.of(ev.BrokerStarted, ev.BrokerStopped)], key=time_of):
         broker = affected_broker(event)
         match event:
             case ev.MemberLoaded():
@@ -167,11 +168,6 @@ def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
     if not starts or not elected:
         return False
     return time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
-
-
-def _coordinator_lines_with_restarts(timeline: Timeline) -> TimeIndex[Event]:
-    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
-    return TimeIndex([*spoken, *timeline.of(ev.BrokerStarted, ev.BrokerStopped)], time_of)
 
 
 def _is_followed(timeline: Timeline, loads: TimeIndex[ev.GroupLoaded], event: Event, broker: int | None) -> bool:
@@ -242,7 +238,9 @@ def _settled_at(timeline: Timeline) -> int | None:
     known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
     if not times:
-        return _loaded_before_anything(timeline)
+        # Logs that begin mid-life may show no generation, and nobody starting or joining.
+        begun = timeline.starts or timeline.of(ev.JoinStarted)
+        return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
     return timeline.first - 1 if _had_members_before(timeline, min(times)) else min(times)
 
 
@@ -252,12 +250,6 @@ def _had_members_before(timeline: Timeline, reached: int) -> bool:
         return False
     departures = timeline.departures.between(timeline.first, reached - 1)
     return any(timeline.arrivals.of(d.participant).last(d.at) is None for d in departures)
-
-
-def _loaded_before_anything(timeline: Timeline) -> int | None:
-    # Logs that begin mid-life may show no generation, and nobody starting or joining.
-    begun = timeline.starts or timeline.of(ev.JoinStarted)
-    return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -336,7 +328,12 @@ def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]
             or len(participants) < 2
             or 2 * len(participants) <= len(heard)
             or _lost_at_different_times(timeline, run)
-            or not (_of_a_member(timeline, run) or _disconnected(run) or _stopped_at(timeline, run))
+            # A broker that answers NOT_COORDINATOR keeps the connection open.
+            or not (
+                any(isinstance(e, ev.CoordinatorLost) and e.disconnected for e in run)
+                or _of_a_member(timeline, run)
+                or _stopped_at(timeline, run)
+            )
         ):
             continue
         yield _of_run(timeline, run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
@@ -370,9 +367,12 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, windows.PROCESS_START_MS):
         named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
-        broker = next((f"broker-{number}" for number in named if number is not None), None) or _by_address(run)
+        # KafkaJS knows brokers by their listener addresses.
+        nodes = [e.node for e in run if isinstance(e, ev.CoordinatorLost) and e.node]
+        broker = next((number for number in (*named, *nodes) if number is not None), None)
         if broker is not None:
-            yield _of_run(timeline, run, broker, "answer" if _of_a_member(timeline, run) else "refusal")
+            shown_by: ShownBy = "answer" if _of_a_member(timeline, run) else "refusal"
+            yield _of_run(timeline, run, f"broker-{broker}", shown_by)
 
 
 def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -407,12 +407,6 @@ def _found_before(timeline: Timeline, refused: Event) -> int | None:
         if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:
             number = event.coordinator
     return number
-
-
-def _by_address(run: Sequence[Event]) -> str | None:
-    # KafkaJS knows brokers by their listener addresses.
-    nodes = (e.node for e in run if isinstance(e, ev.CoordinatorLost))
-    return next((f"broker-{node}" for node in nodes if node), None)
 
 
 def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -493,11 +487,6 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
 
 def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
     return any(_was_member(timeline, event) for event in run)
-
-
-def _disconnected(run: Iterable[Event]) -> bool:
-    # A broker that answers NOT_COORDINATOR keeps the connection open.
-    return any(isinstance(event, ev.CoordinatorLost) and event.disconnected for event in run)
 
 
 def ended_its_session(event: Event) -> bool:

@@ -96,20 +96,14 @@ def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[
     """Runs of refused writes, merged where no replica returned in between."""
     found: list[list[Event]] = []
     for run in runs(refused, time_of, QUIET_MS):
-        if (
-            found
-            and _shrunk(timeline, *(end := time_of(found[-1][-1]), time_of(run[0])))
-            and not _is_replica_back(timeline, end, time_of(run[0]))
-        ):
+        end, begin = time_of(found[-1][-1]) if found else 0, time_of(run[0])
+        changed = timeline.of(ev.IsrChanged).between(end, begin)
+        is_back = any(e.direction == "expanded" and _of_offsets(e.partition) for e in changed)
+        if found and not is_back and _shrunk(timeline, end, begin):
             found[-1] += run
         else:
             found.append(run)
     return found
-
-
-def _is_replica_back(timeline: Timeline, begin: int, end: int) -> bool:
-    changed = timeline.of(ev.IsrChanged).between(begin, end)
-    return any(e.direction == "expanded" and _of_offsets(e.partition) for e in changed)
 
 
 def _of_offsets(partition: str | None) -> bool:

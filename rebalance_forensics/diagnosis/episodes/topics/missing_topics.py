@@ -140,14 +140,14 @@ def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
-        if not missing or (end - begin >= windows.AT_ONCE_MS and not _failed_after(timeline, end)):
+        # Missing topics that end the application are the cause `streams-shutdown`.
+        ends = timeline.of(StreamsStateChanged).between(end - windows.ROUND_TRIP_MS, end + windows.ONE_REBALANCE_MS)
+        failed = any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
+        if not missing or (end - begin >= windows.AT_ONCE_MS and not failed):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
-            yield UnreadyTopics(run, tuple(topics), missing, _had_tasks(timeline, begin))
-
-
-def _had_tasks(timeline: Timeline, until: int) -> bool:
-    # A task needs all source topics of its subtopology.
-    return any(e.active for e in timeline.of(TasksAssigned).between(0, until - 1))
+            # A task needs all source topics of its subtopology.
+            had_tasks = any(e.active for e in timeline.of(TasksAssigned).between(0, begin - 1))
+            yield UnreadyTopics(run, tuple(topics), missing, had_tasks)
 
 
 def _topics(detail: str) -> list[str]:
@@ -157,9 +157,3 @@ def _topics(detail: str) -> list[str]:
 
 def _missing(run: list[StreamsStatusReported]) -> bool:
     return any(_MISSING.search(e.detail or "") for e in run)
-
-
-def _failed_after(timeline: Timeline, at: int) -> bool:
-    # Missing topics that end the application are the cause `streams-shutdown`.
-    ends = timeline.of(StreamsStateChanged).between(at - windows.ROUND_TRIP_MS, at + windows.ONE_REBALANCE_MS)
-    return any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
