@@ -437,8 +437,12 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     if not bursts:
         return ()
     moves = _moves(timeline)
-    failures = (e for e in timeline.of(ev.JoinFailed, ev.SyncFailed) if e.error != ROUND_TRIP and e.at is not None)
-    failed: TimeIndex[Failed] = TimeIndex(failures, time_of, ordered=True)
+    failures = (
+        event
+        for event in timeline.of(ev.JoinFailed, ev.SyncFailed)
+        if isinstance(event, Failed) and event.error != ROUND_TRIP and event.at is not None
+    )
+    failed = TimeIndex(failures, time_of, ordered=True)
     return tuple(_burst(timeline, run, moves, failed) for run in bursts)
 
 
