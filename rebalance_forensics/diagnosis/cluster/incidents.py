@@ -41,7 +41,6 @@ from rebalance_forensics.diagnosis.model import (
     RuledOut,
     Severity,
     SignRow,
-    WouldDecide,
 )
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import SECOND_MS, is_timed
@@ -206,6 +205,7 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
     ends = [incident.ended_at for incident in own if incident.ended_at is not None]
     verdict = _root_cause(blow, own, groups, histories)
     severity = _severity(blow, groups)
+    is_sure = any(each.root_causes[0].confidence >= 0.9 for each in own)
     return Incident(
         id=_id(blow, verdict),
         scope="cluster",
@@ -219,7 +219,8 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
         summary=summary_of(blow, groups),
         root_causes=(verdict,),
         ruled_out=_ruled_out(blow, own),
-        would_decide=_would_decide(own),
+        # Where the lines of some group are sure, no log is needed.
+        would_decide=() if is_sure else tuple(dict.fromkeys(w for each in own[:3] for w in each.would_decide))[:4],
         signs=_signs(blow, own),
         followups=tuple(sorted({name for incident in own for name in incident.followups})),
         impact=summed([group.impact for group in groups], of_groups=True),
@@ -406,13 +407,6 @@ def _ruled_out(blow: Blow, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
     common = set.intersection(*({row.cause for row in incident.ruled_out} for incident in own))
     found += [row for row in own[0].ruled_out if row.cause in common - named]
     return tuple(sorted(found, key=lambda row: row.cause))
-
-
-def _would_decide(own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
-    """What a log would still tell, where no group's lines are sure."""
-    if any(incident.root_causes[0].confidence >= 0.9 for incident in own):
-        return ()
-    return tuple(dict.fromkeys(wanted for incident in own[:3] for wanted in incident.would_decide))[:4]
 
 
 def _signs(blow: Blow, own: Sequence[Incident]) -> tuple[SignRow, ...]:

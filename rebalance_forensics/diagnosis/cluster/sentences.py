@@ -86,12 +86,12 @@ _DID = {
 
 def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
     """What happened and what it did, in two sentences."""
-    return f"{_what(blow)}; {_whom(groups)}. {_cost(groups)}"
+    return f"{_what(blow)}; {len(groups)} groups were disturbed. {_cost(groups)}"
 
 
 def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
     """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
-    disturbed = f"{_what(blow)}; {_whom(groups)}: {some([group.group for group in groups])}."
+    disturbed = f"{_what(blow)}; {len(groups)} groups were disturbed: {some([group.group for group in groups])}."
     return " ".join(filter(None, (disturbed, *_across(blow, groups, histories))))
 
 
@@ -154,30 +154,19 @@ def _brokers(names: Sequence[str], blow: Blow) -> str:
         if blow.is_shared:
             return f"{together} stopped answering at the same time"
         return f"{together} {'were out' if blow.outages else 'stopped coordinating their groups'}"
-    outages = by_name[names[0]]
+    outages, at = by_name[names[0]], _clock(blow.parts[0].begin)
     if not outages:
         if blow.cause == "offsets-topic-unavailable":
             return f"__consumer_offsets could not be written because of {names[0]}"
-        return f"{names[0]} stopped coordinating its groups{_at(blow)}"
+        return f"{names[0]} stopped coordinating its groups at {at}"
     times = f" at least {len(outages)} times" if len(outages) > 1 else ""
     unwritten = ", and __consumer_offsets could not be written" if blow.cause == "offsets-topic-unavailable" else ""
-    return f"{names[0]} {_DID[outages[0].how]}{times}{_from(blow) if times else _at(blow)}{unwritten}"
-
-
-def _at(blow: Blow) -> str:
-    return f" at {_clock(blow.parts[0].begin)}"
-
-
-def _from(blow: Blow) -> str:
-    return f" from {_clock(blow.parts[0].begin)} on"
+    since = f"{times} from {at} on" if times else f" at {at}"
+    return f"{names[0]} {_DID[outages[0].how]}{since}{unwritten}"
 
 
 def _clock(at: int) -> str:
     return f"{datetime.fromtimestamp(at / SECOND_MS, UTC):%H:%M:%S} UTC"
-
-
-def _whom(groups: Sequence[DisturbedGroup]) -> str:
-    return f"{len(groups)} groups were disturbed"
 
 
 def _cost(groups: Sequence[DisturbedGroup]) -> str:

@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
-from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, member_time_of
+from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, NoneInForce, member_time_of
 from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
 from rebalance_forensics.timeline.time_index import IntervalIndex
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
@@ -49,7 +49,7 @@ def member_impact_of(
     member_time = member_time_of(timeline)
     by_member: dict[str, int] = defaultdict(int)
     for span in spans:
-        by_member[span.member] += _end_or_last(span.ended_at, member_time) - span.started_at
+        by_member[span.member] += _end_of(span, member_time.until) - span.started_at
     earliest = started
     for span in spans:
         earliest = min(earliest, span.started_at)
@@ -78,17 +78,17 @@ def _all_members_absent_ms(
     without_assignment = [
         member_time.none_in_force[rebalance] for rebalance in sorted(begun) if rebalance in member_time.none_in_force
     ]
-    ends = [(span, _end_or_last(span.ended_at, member_time)) for span in spans]
+    ends = [(span, _end_of(span, member_time.until)) for span in spans]
     certainly_absent = _all_absent([(span.missed_at, end) for span, end in ends], member_time)
     possibly_absent = _all_absent(
         [(min(span.started_at, span.from_earliest or span.started_at), end) for span, end in ends], member_time
     )
     joined = [
-        (max(span.started_at, span.all_stopped_at), _end_or_last(span.ended_at, member_time))
+        (max(span.started_at, span.all_stopped_at), _end_of(span, member_time.until))
         for span in without_assignment
         if span.all_stopped_at is not None and timeline.mode == "eager"
     ]
-    unassigned = [(span.started_at, _end_or_last(span.ended_at, member_time)) for span in without_assignment]
+    unassigned = [(span.started_at, _end_of(span, member_time.until)) for span in without_assignment]
     # All of them may have been gone for longer than the logs show.
     unbounded = bool(spans) and any(span.at_least for span in spans) and len({span.member for span in spans}) >= size
     at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*possibly_absent, *unassigned])
@@ -118,10 +118,6 @@ def _covered(stretches: Iterable[Stretch]) -> int:
     return covered
 
 
-def _end_or_last(end: int | None, member_time: MemberTime) -> int:
-    return member_time.until if end is None else end
-
-
 def impact_of(
     timeline: Timeline,
     started: int,
@@ -148,7 +144,7 @@ def impact_of(
     owners = ownership_of(timeline)
     by_partition: dict[str, int] = defaultdict(int)
     for span in unread:
-        by_partition[span.partition] += _end_of(span, owners) - span.started_at
+        by_partition[span.partition] += _end_of(span, owners.until) - span.started_at
     step = max([p.step_ms for p in pauses if p.is_blurred], default=0)
     paused_ms = sum([(p.ended_at or max(ended, p.started_at)) - p.started_at for p in pauses])
     paused = replace(untimed, pause_ms=_unless_below_resolution(paused_ms, step) if logged else None)
@@ -185,8 +181,8 @@ def _unless_below_resolution(ms: int | None, step: int) -> int | None:
     return None if (ms or 0) < step else ms
 
 
-def _end_of(span: UnreadSpan, owners: Ownership) -> int:
-    return span.ended_at if span.ended_at is not None else owners.until
+def _end_of(span: UnreadSpan | MemberSpan | NoneInForce, until: int) -> int:
+    return span.ended_at if span.ended_at is not None else until
 
 
 def _stopped(
@@ -196,7 +192,7 @@ def _stopped(
     if not unread:
         return 0
     begin = min(started, *(span.started_at for span in unread))
-    stopped = owners.stopped_ms(begin, max(until, *(_end_of(span, owners) for span in unread)))
+    stopped = owners.stopped_ms(begin, max(until, *(_end_of(span, owners.until) for span in unread)))
     # Another incident may have stopped the group in between.
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
@@ -236,8 +232,11 @@ def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) 
     by_rebalance = [span for span in unread if span.why not in ("stopped", "unassigned")]
     if not by_rebalance:
         return 0
-    begin, end = min(span.started_at for span in by_rebalance), max(_end_of(span, owners) for span in by_rebalance)
-    longest = max(_end_of(span, owners) - span.started_at for span in by_rebalance)
+    begin, end = (
+        min(span.started_at for span in by_rebalance),
+        max(_end_of(span, owners.until) for span in by_rebalance),
+    )
+    longest = max(_end_of(span, owners.until) - span.started_at for span in by_rebalance)
     return min(owners.stopped_ms(begin, end) or 0, longest)
 
 
@@ -282,7 +281,7 @@ def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapp
     known = IntervalIndex(extents, attrgetter("started_at"), lambda extent: extent.ended_at + ROUND_TRIP_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
-        until = span.ended_at if span.ended_at is not None else end
+        until = _end_of(span, end)
         extent = _of(span, until, known)
         if extent is not None:
             found[extent.draft].append(span)

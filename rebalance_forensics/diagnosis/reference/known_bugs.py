@@ -2,20 +2,327 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
 import yaml
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
+from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import KnownBug
-from rebalance_forensics.diagnosis.reference.bug_signatures import Signature, Witness, find
+from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
-from rebalance_forensics.timeline.windows import ONE_SCALING_MS
+from rebalance_forensics.timeline.timeouts import number_of
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ONE_SCALING_MS
+
+Value = str | int | bool | None
+Conditions = Mapping[str, Value | tuple[Value, ...]]
+"""Field or setting -> the value that it must have, or several of which it must have one."""
+Who = Literal["same", "other", "first"]
+# A signature is looked for within bounds: a log full of half matches must not hold the report up.
+MOST_TRIES = 20_000
+
+
+class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One event of a signature, after the step before it by `after_ms` (least, most).
+
+    `who` compares its party with that of the step before, or of the first one. `same`, `differs` and `overlap` compare
+    fields. `count` asks for so many of them within `count_ms`, with so many `distinct` values. `without` are events
+    that must not lie in between; with `never` the step is the absence of such events until `after_ms` is over, while
+    the log continues.
+    """
+
+    events: tuple[str, ...]
+    where: Conditions = field(default_factory=dict)
+    after_ms: tuple[int, int] = (0, ONE_REBALANCE_MS)
+    never: bool = False
+    who: Who | None = None
+    same: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
+    overlap: str | None = None
+    count: int = 1
+    count_ms: int = ONE_REBALANCE_MS
+    distinct: str | None = None
+    without: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
+    """None of these in the minute before."""
+
+
+class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The steps, how often they must be seen, and what kind of group and which settings they need."""
+
+    steps: tuple[Step, ...]
+    times: int = 1
+    kinds: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    settings: Conditions = field(default_factory=dict)
+
+
+class Witness:
+    """A timeline, indexed for the search of signatures."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        # The timeline keeps this index among its answers: a strong reference back would leave every timeline to the
+        # garbage collector, which took a tenth of the time of 200 groups.
+        self.timeline: Timeline = weakref.proxy(timeline)
+        self.last = timeline.last
+        self._parties: dict[int, frozenset[int]] = {}
+        said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
+        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
+
+    def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
+        """The events of these types in [begin, end], type by type in time order."""
+        for name in names:
+            yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
+
+    def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
+        """True if the log that would show it reaches that far."""
+        if brokers:
+            return self._last_of_brokers >= until
+        place = place_name(event)
+        timeline = self.timeline
+        ends = timeline.own.until.get(place, 0), timeline.ungrouped.until.get(place, 0), timeline.nearby.until(place)
+        return max(ends) >= until
+
+    def parties(self, event: Event) -> frozenset[int]:
+        """The participants an event is about: its speaker, or the members a coordinator names."""
+        known = self._parties.get(id(event))
+        if known is None:
+            known = self._parties[id(event)] = self._parties_of(event)
+        return known
+
+    def _parties_of(self, event: Event) -> frozenset[int]:
+        speaker = self.timeline.participants.of_speaker(event)
+        of_member = self.timeline.participants.of_member
+        participants = [speaker] if speaker is not None else [of_member(m) for m in member_ids_in(event)]
+        return frozenset(id(a) for a in participants if a is not None)
+
+    def special(self, word: str) -> frozenset[Value]:
+        """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""
+        return self.timeline.cached_as(("special", word), lambda: self._special(word))
+
+    def _special(self, word: str) -> frozenset[Value]:
+        if word == "$group":
+            return frozenset({self.timeline.group})
+        if word == "$offsets_partition":
+            timeline = self.timeline
+            known = known_partition(timeline.group, timeline.own, timeline.settings)
+            return frozenset({known if known is not None else offsets_partition(timeline.group)})
+        topics = {t for e in self.between(("Subscribed",), 0, self.last) for t in getattr(e, "topics", ())}
+        owned = self.between(("PartitionsAssigned", "AssignmentNotified"), 0, self.last)
+        return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})
+
+
+def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple[Event, ...]:
+    """The events of the signature whose last one lies near the finding; empty when it is not there."""
+    if not _fits(signature, witness):
+        return ()
+    found: list[Event] = []
+    seen = 0
+    spans = _spans(signature.steps, near)
+    tries = [MOST_TRIES]
+    begin, end = spans[0][0], min(spans[0][1], near[1])
+    starting = (
+        e for e in witness.between(signature.steps[0].events, begin, end) if _suits(signature.steps[0], e, witness)
+    )
+    for first in sorted(starting, key=time_of):
+        if found and (first.at or 0) <= (found[-1].at or 0):
+            continue
+        match = _continued(signature.steps, spans, [first], witness, tries)
+        if match is not None and near[0] <= (match[-1].at or 0) <= near[1]:
+            found += match
+            seen += 1
+            if seen >= signature.times:
+                return tuple(found)
+    return ()
+
+
+def _spans(steps: Sequence[Step], near: tuple[int, int]) -> list[tuple[int, int]]:
+    """From when to when each step may be, for the last one to lie near the finding."""
+    begin, end = near
+    spans = [near]
+    for step in reversed(steps[1:]):
+        if not step.never:
+            begin, end = begin - step.after_ms[1], end - step.after_ms[0]
+        spans.append((begin, end))
+    return spans[::-1]
+
+
+def _fits(signature: Signature, witness: Witness) -> bool:
+    """True if the kind and settings of the group fit, and there is an event for every step."""
+    timeline = witness.timeline
+    asked = (
+        (signature.kinds, timeline.kind),
+        (signature.modes, timeline.mode),
+        (signature.protocols, timeline.protocol),
+    )
+    if any(wanted and value not in wanted for wanted, value in asked):
+        return False
+    return all(
+        name in timeline.settings and any(_is(timeline.settings[name], w) for w in _listed(wanted))
+        for name, wanted in signature.settings.items()
+    ) and all(step.never or timeline.of(*(EVENT_TYPES[name] for name in step.events)) for step in signature.steps)
+
+
+def _suits(step: Step, event: Event, witness: Witness) -> bool:
+    return (
+        all(_has(event, name, wanted, witness) for name, wanted in step.where.items())
+        and _often_enough(step, event, witness)
+        and not any(witness.between(step.quiet, (event.at or 0) - ONE_REBALANCE_MS, (event.at or 0) - 1))
+    )
+
+
+def _often_enough(step: Step, event: Event, witness: Witness) -> bool:
+    if step.count == 1:
+        return True
+    at, who = event.at or 0, witness.parties(event)
+    alike = [
+        e
+        for e in witness.between(step.events, at, at + step.count_ms)
+        if all(_has(e, name, wanted, witness) for name, wanted in step.where.items())
+        and (step.distinct is not None or witness.parties(e) == who)
+    ]
+    values = {str(_field(e, step.distinct)) for e in alike} if step.distinct else {id(e) for e in alike}
+    return len(values) >= step.count
+
+
+def _continued(
+    steps: Sequence[Step],
+    spans: Sequence[tuple[int, int]],
+    matched: list[Event],
+    witness: Witness,
+    tries: list[int],
+    index: int = 1,
+) -> list[Event] | None:
+    """The match, led on step by step; every candidate of a step is tried that the last may come near behind."""
+    if index == len(steps):
+        return matched
+    step, before = steps[index], matched[-1]
+    begin, end = (before.at or 0) + step.after_ms[0], (before.at or 0) + step.after_ms[1]
+    if step.never:
+        teller = matched[0] if step.who == "first" else before
+        goes_on = witness.goes_on(teller, end, brokers=step.who is None)
+        if not goes_on or any(True for _ in _suiting(step, matched, witness, begin, end)):
+            return None
+        return _continued(steps, spans, matched, witness, tries, index + 1)
+    begin, end = max(begin, spans[index][0]), min(end, spans[index][1])
+    for event in _suiting(step, matched, witness, begin, end):
+        tries[0] -= 1
+        if tries[0] < 0:
+            return None
+        found = _continued(steps, spans, [*matched, event], witness, tries, index + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _suiting(step: Step, matched: Sequence[Event], witness: Witness, begin: int, end: int) -> Iterator[Event]:
+    candidates = (e for e in witness.between(step.events, begin, end) if e is not matched[-1])
+    return (e for e in candidates if _suits(step, e, witness) and _related(step, e, matched, witness))
+
+
+def _related(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    before = matched[-1]
+    return (
+        _by_whom(step, event, matched, witness)
+        and all(_alike(event, before, name) for name in step.same)
+        and not any(_alike(event, before, name) for name in step.differs)
+        and (step.overlap is None or bool(set(_many(event, step.overlap)) & set(_many(before, step.overlap))))
+        and not _interrupted(step, event, matched, witness)
+    )
+
+
+def _by_whom(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    if step.who is None:
+        return True
+    reference = matched[0] if step.who == "first" else matched[-1]
+    own, theirs = witness.parties(event), witness.parties(reference)
+    if step.who == "other":
+        return bool(own) and bool(theirs) and not own & theirs
+    return bool(own & theirs)
+
+
+def _interrupted(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
+    """True if one of the same parties (any, where none is known) did what must not lie in between."""
+    if not step.without:
+        return False
+    before = matched[-1]
+    whose = witness.parties(before)
+    return any(
+        e is not event and e is not before and (not whose or bool(witness.parties(e) & whose))
+        for e in witness.between(step.without, before.at or 0, event.at or 0)
+    )
+
+
+def _alike(event: Event, before: Event, name: str) -> bool:
+    if name == "member":
+        return bool(set(member_ids_in(event)) & set(member_ids_in(before)))
+    if name == "client":
+        return bool(_clients(event) & _clients(before))
+    value = _field(event, name)
+    return value is not None and value == _field(before, name)
+
+
+def _clients(event: Event) -> set[str]:
+    client_ids = {event.speaker.client_id} if event.speaker.client_id else set()
+    return client_ids | {name for m in member_ids_in(event) if (name := name_in_member_id(m))}
+
+
+def _field(event: Event, name: str | None) -> object:
+    if name is None:
+        return None
+    if name == "members":
+        return tuple(member_ids_in(event))
+    owner: object = event.speaker if name.startswith("speaker.") else event
+    return getattr(owner, name.removeprefix("speaker."), None)
+
+
+def _many(event: Event, name: str) -> tuple[object, ...]:
+    value = _field(event, name)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _has(event: Event, name: str, wanted: Value | tuple[Value, ...], witness: Witness) -> bool:
+    if name == "said":
+        texts = (event.text, *(getattr(event, f, None) for f in ("reason", "detail", "cause", "exception")))
+        return any(_is(text, w) for text in texts for w in _listed(wanted) if isinstance(text, str))
+    value = _field(event, name)
+    return any(_is(value, v) for w in _listed(wanted) for v in _meant(w, witness))
+
+
+def _listed(wanted: Value | tuple[Value, ...]) -> tuple[Value, ...]:
+    return wanted if isinstance(wanted, tuple) else (wanted,)
+
+
+def _meant(wanted: Value, witness: Witness) -> Iterable[Value]:
+    special = isinstance(wanted, str) and wanted in ("$group", "$subscribed", "$offsets_partition")
+    return witness.special(str(wanted)) if special else (wanted,)
+
+
+def _is(value: object, wanted: Value) -> bool:
+    """Equal; `~x`: contains x; `>=n`: at least n, or so many; `empty` and `some` as they say."""
+    if not isinstance(wanted, str):
+        return value == wanted
+    if wanted == "$empty":
+        return value in ((), "", None)
+    if wanted == "$some":
+        return value not in ((), "", None, "null")
+    if wanted.startswith("~"):
+        return isinstance(value, str) and wanted[1:].lower() in value.lower()
+    if wanted.startswith(">="):
+        number = len(value) if isinstance(value, tuple) else number_of(value) if isinstance(value, str) else value
+        return isinstance(number, int) and number >= int(wanted[2:])
+    return value == wanted or (isinstance(value, tuple) and wanted in value)
+
 
 Component = Literal["broker", "client", "streams", "connect"]
 FILE = Path(__file__).with_suffix(".yaml")

@@ -199,38 +199,30 @@ def _times(lag: LaggingWorker | LaggingLeader) -> tuple[int, int]:
     return min(times), max(times)
 
 
-def one_config_topic() -> tuple[Advice, ...]:
-    """A worker that never reads as far as the assignment demands: it reads another topic, or records are gone."""
-    same = Advice(
-        action=(
-            "Compare config.storage.topic and bootstrap.servers of all workers with this group.id: each logs them at "
-            "start, under 'DistributedConfig values'."
-        ),
-        why=(
-            "An assignment demands the furthest offset that a worker has read; a worker that reads another config "
-            "topic, or another Kafka cluster, never reaches it. A Connect cluster of its own needs its own group.id."
-        ),
+# A worker that never reads as far as the assignment demands: it reads another topic, or records are gone.
+_ONE_CONFIG_TOPIC = (
+    Advice(
+        action="Compare config.storage.topic and bootstrap.servers of all workers with this group.id: each logs them "
+        "at start, under 'DistributedConfig values'.",
+        why="An assignment demands the furthest offset that a worker has read; a worker that reads another config "
+        "topic, or another Kafka cluster, never reaches it. A Connect cluster of its own needs its own group.id.",
         cost="A worker must be restarted to change either: one rebalance for each.",
-    )
-    kept = Advice(
+    ),
+    Advice(
         action="Check that the config topic is compacted, has one partition and was not recreated or truncated.",
-        why=(
-            "Workers that read it earlier keep the offset of records that retention, a new topic of the same name or "
-            "an unclean leader election has removed since."
-        ),
+        why="Workers that read it earlier keep the offset of records that retention, a new topic of the same name or "
+        "an unclean leader election has removed since.",
         cost="After a restart workers read what is left: connectors whose records are gone must be created again.",
-    )
-    return same, kept
-
-
-def reachable_config_topic() -> tuple[Advice, ...]:
-    """A worker that does not come to the end of the config topic in time."""
-    reach = Advice(
+    ),
+)
+# A worker that does not come to the end of the config topic in time.
+_REACHABLE_CONFIG_TOPIC = (
+    Advice(
         action="Find out why the worker reads the config topic so slowly: the partition's leader, or the way to it.",
         why="It gives up after worker.sync.timeout.ms (3 s by default) and takes up no work until it succeeds.",
         cost="A longer worker.sync.timeout.ms only helps where reading is slow, not where it fails.",
-    )
-    return (reach,)
+    ),
+)
 
 
 def about_lag(timeline: Timeline, lag: ConfigLag, unexplained: Sequence[Rebalance]) -> Hypothesis:
@@ -249,7 +241,7 @@ def about_lag(timeline: Timeline, lag: ConfigLag, unexplained: Sequence[Rebalanc
         until=max(map(time_of, lag.lines)),
         ongoing=_is_open_at_end(timeline, lag),
         narrative=" ".join(filter(None, (*_behind(lag), _leader(lag), "The logs do not show why."))),
-        advice=reachable_config_topic() if timed_out(lag) else one_config_topic(),
+        advice=_REACHABLE_CONFIG_TOPIC if timed_out(lag) else _ONE_CONFIG_TOPIC,
     )
 
 

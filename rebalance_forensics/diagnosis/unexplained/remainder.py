@@ -477,10 +477,17 @@ def _first_found(timeline: Timeline, kinds: Sequence[_Loss]) -> list[Hypothesis]
     for types, is_shown, severity, in_words in kinds:
         if found := _by_speaker(timeline, filter(is_shown, timeline.own.of_type(*types))):
             return [
-                _hypothesis_of_client(participant, place, events, severity, in_words(events))
+                _hypothesis_of_client(participant, place, events, severity, _loss_in_words(in_words, events))
                 for (participant, place), events in found.items()
             ]
     return []
+
+
+def _loss_in_words(in_words: _InWords, events: Sequence[Event]) -> str:
+    if not isinstance(in_words, str):
+        return in_words(events)
+    errors = dict.fromkeys(error for e in events if (error := getattr(e, "error", None)))
+    return in_words.format(times=times(len(events)), errors=f" ({', '.join(errors)})" if errors else "")
 
 
 def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -543,13 +550,6 @@ def _mention_in_words(lines: Sequence[Event]) -> str:
     return _unnumbered_in_words(lines)
 
 
-def _over_in_words(events: Sequence[Event]) -> str:
-    return (
-        f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it was "
-        "too slow, was paused or was cut off."
-    )
-
-
 def _forced_in_words(events: Sequence[Event]) -> str:
     leading = [e for e in events if isinstance(e, ev.ConfigOffsetBehind) and e.leading]
     return (
@@ -592,28 +592,25 @@ def _listeners_in_words(events: Sequence[Event]) -> str:
     )
 
 
-def _leaves_in_words(events: Sequence[Event]) -> str:
-    return f"left the group {times(len(events))}, and these lines do not show why."
-
-
-def _refused_joins_in_words(events: Sequence[Event]) -> str:
-    errors = list(dict.fromkeys(error for e in events if (error := getattr(e, "error", None))))
-    why = f" ({', '.join(errors)})" if errors else ""
-    return f"failed to rejoin {times(len(events))}{why}, and these lines do not show whether it got in afterwards."
-
-
-# The lines that show it, which of them do (None: all), how grave it is, and what a report says of it.
-_Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, Callable[[Sequence[Event]], str]]
+# The lines that show it, which of them do (None: all), how grave it is, and what a report says of it, with the times
+# and the errors.
+_OUT = (
+    "was told {times} that it is no longer in the group, and these lines do not show whether it was too slow, was "
+    "paused or was cut off."
+)
+_KEPT_OUT = "failed to rejoin {times}{errors}, and these lines do not show whether it got in afterwards."
+_InWords = str | Callable[[Sequence[Event]], str]
+_Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, _InWords]
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
-    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _over_in_words),
+    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _OUT),
     ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
     ((ev.ListenerFailed,), None, "warning", _listeners_in_words),
     ((ev.ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
 )
 _LIGHTER: tuple[_Loss, ...] = (
     ((ev.ConfigOffsetBehind,), None, "info", _behind_in_words),
-    ((ev.JoinFailed, ev.SyncFailed), _was_refused, "info", _refused_joins_in_words),
-    ((ev.LeaveSent,), None, "info", _leaves_in_words),
+    ((ev.JoinFailed, ev.SyncFailed), _was_refused, "info", _KEPT_OUT),
+    ((ev.LeaveSent,), None, "info", "left the group {times}, and these lines do not show why."),
 )
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
-from rebalance_forensics.diagnosis.reference.bug_signatures import members_in
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, member_ids_in
 
 # A sentence with more names than these is a list that nobody reads; the culprits themselves are all kept.
 MOST_NAMES = 6
@@ -64,7 +63,7 @@ def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, lis
     """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
     found: dict[str, list[str]] = defaultdict(list)
     many = timeline.cached(_of_many_ids)
-    for member in dict.fromkeys(m for line in lines for m in members_in(line)) if many else ():
+    for member in dict.fromkeys(m for line in lines for m in member_ids_in(line)) if many else ():
         participant = timeline.participants.of_member(member)
         if participant is not None and participant in many:
             ids = found[culprit_of(participant).name]
