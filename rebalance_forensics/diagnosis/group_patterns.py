@@ -68,22 +68,20 @@ class Round(Struct, frozen=True, kw_only=True):
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
     """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
-    lists = [e for e in timeline.of(ev.StreamsParticipants) if e.at is not None]
-    times = [time_of(e) for e in lists]
+    lists = TimeIndex((e for e in timeline.of(ev.StreamsParticipants) if e.at is not None), time_of, ordered=True)
     generations = grouped(timeline.generations, attrgetter("generation"))
     used: set[int] = set()
     rounds = []
     for rebalance in timeline.rebalances:
-        index = _list_of(rebalance, times, used)
-        used |= {index} if index is not None else set()
-        generation = _generation_of(rebalance, generations)
-        rounds.append(_with_list(_round_of(rebalance, generation), lists[index] if index is not None else None))
-    alone = [
-        _with_list(Round(generation=None, started_at=EpochMs(time_of(e))), e)
-        for i, e in enumerate(lists)
-        if i not in used
+        begin, end = rebalance.stabilized_at or rebalance.started_at, rebalance.ended_at()
+        near = lists.between(begin - ROUND_TRIP_MS, end + ROUND_TRIP_MS)
+        listed = next((e for e in near if id(e) not in used), None)
+        used.add(id(listed))
+        rounds.append(_with_list(_round_of(rebalance, _generation_of(rebalance, generations)), listed))
+    rounds += [
+        _with_list(Round(generation=None, started_at=EpochMs(time_of(e))), e) for e in lists if id(e) not in used
     ]
-    return tuple(sorted([*rounds, *alone], key=lambda r: (r.started_at, r.generation or 0)))
+    return tuple(sorted(rounds, key=lambda r: (r.started_at, r.generation or 0)))
 
 
 def member_name(member_id: str) -> str:
@@ -106,17 +104,6 @@ def _generation_of(rebalance: Rebalance, generations: Mapping[int, Sequence[Gene
     """The generation it led to; numbers start again when a group was deleted, so the nearest in time counts."""
     same = generations.get(rebalance.generation, ()) if rebalance.generation is not None else ()
     return min(same, key=lambda g: abs((g.started_at or g.completed_at or 0) - rebalance.started_at), default=None)
-
-
-def _list_of(rebalance: Rebalance, times: Sequence[int], used: set[int]) -> int | None:
-    begin = (rebalance.stabilized_at or rebalance.started_at) - ROUND_TRIP_MS
-    end = rebalance.ended_at() + ROUND_TRIP_MS
-    index = bisect_left(times, begin)
-    while index < len(times) and times[index] <= end:
-        if index not in used:
-            return index
-        index += 1
-    return None
 
 
 def _round_of(rebalance: Rebalance, generation: Generation | None) -> Round:
@@ -375,34 +362,29 @@ def tips(timeline: Timeline) -> Reading:
 
 
 def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
-    """Every rebalance with its leader and its members."""
+    """Every rebalance with its leader and its members, compared with the one before whose members are known."""
     found = []
     shared = shared_names(rounds)
     before: dict[str, str | None] | None = None
     for each in rounds:
         now = None if each.members is None else distinct_names(each.members, shared)
-        found.append(_compared(each, now, before))
+        then, here = before or {}, now or {}
+        compared = now is not None and before is not None
+        found.append(
+            Participation(
+                generation=each.generation,
+                at=each.started_at,
+                leader=each.leader,
+                members=None if now is None else tuple(sorted(now)),
+                missing=tuple(sorted(then.keys() - here.keys())) if compared else (),
+                new=tuple(sorted(here.keys() - then.keys())) if compared else (),
+                renewed=tuple(sorted(n for n in here if here[n] and then.get(n) and here[n] != then[n])),
+                consumers=each.consumers,
+                clients=each.clients,
+            )
+        )
         before = before if now is None else now
     return tuple(found)
-
-
-def _compared(each: Round, now: dict[str, str | None] | None, before: dict[str, str | None] | None) -> Participation:
-    return Participation(
-        generation=each.generation,
-        at=each.started_at,
-        leader=each.leader,
-        members=None if now is None else tuple(sorted(now)),
-        missing=tuple(sorted(before.keys() - now.keys())) if now is not None and before is not None else (),
-        new=tuple(sorted(now.keys() - before.keys())) if now is not None and before is not None else (),
-        renewed=_renewed(now, before) if now and before else (),
-        consumers=each.consumers,
-        clients=each.clients,
-    )
-
-
-def _renewed(now: dict[str, str | None], before: dict[str, str | None]) -> tuple[str, ...]:
-    both = now.keys() & before.keys()
-    return tuple(sorted(n for n in both if now[n] and before[n] and now[n] != before[n]))
 
 
 def leadership_of(rounds: Sequence[Round]) -> Leadership:
