@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.timeline.identity.names import number_in_jvm
-from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss, Unreached
+from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -199,11 +199,8 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
 
 def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
     """Brokers that members of several groups failed to connect to at the same time, while they reached the others."""
-    by_broker: dict[str, list[tuple[Unreached, str]]] = defaultdict(list)
-    for history in histories:
-        for missed in history.unreached:
-            by_broker[missed.broker].append((missed, history.group))
-    for broker, missing in sorted(by_broker.items()):
+    pairs = ((missed, history.group) for history in histories for missed in history.unreached)
+    for broker, missing in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         for run in runs(missing, lambda m: m[0].started_at, ROUND_TRIP_MS, until=lambda m: m[0].ended_at):
             if len({group for _, group in run}) > 1:
                 yield BrokerOutage(
@@ -230,13 +227,10 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
     blow took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
-    by_broker: dict[str, list[tuple[Loss, str]]] = defaultdict(list)
-    for history in histories:
-        for loss in history.losses:
-            by_broker[loss.broker].append((loss, history.group))
+    pairs = ((loss, history.group) for history in histories for loss in history.losses)
     return [
         _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
-        for broker, losses in sorted(by_broker.items())
+        for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items())
         for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
         if _ended_by_one_timer(burst) and not _of_one_process(burst)
     ]
@@ -304,9 +298,6 @@ def _is_planned(part: Part) -> bool:
 
 def _outages(logged: Iterable[BrokerOutage]) -> dict[str, list[BrokerOutage]]:
     """Every broker's outages, those that several groups saw once: from the first sign of it to the last."""
-    seen: dict[str, list[BrokerOutage]] = defaultdict(list)
-    for outage in logged:
-        seen[outage.broker].append(outage)
     return {
         broker: [
             _merged(run)
@@ -314,7 +305,7 @@ def _outages(logged: Iterable[BrokerOutage]) -> dict[str, list[BrokerOutage]]:
                 of_broker, lambda o: o.started_at, ROUND_TRIP_MS, until=lambda o: o.ended_at or o.started_at
             )
         ]
-        for broker, of_broker in sorted(seen.items())
+        for broker, of_broker in sorted(grouped(logged, attrgetter("broker")).items())
     }
 
 
@@ -618,9 +609,7 @@ def _closed_and_started(histories: Iterable[GroupOutline], parts: Iterable[Part]
     So a restart of a group's only member looks, or of the only host with members of it.
     """
     lost = {history.group: TimeIndex((loss.at for loss in history.losses), int) for history in histories}
-    by_group: dict[str, list[Part]] = defaultdict(list)
-    for part in sorted(parts, key=lambda part: part.begin):
-        by_group[part.group].append(part)
+    by_group = grouped(sorted(parts, key=lambda part: part.begin), attrgetter("group"))
     for group, of_group in by_group.items():
         for closed, started in pairwise(of_group):
             came_back = closed.begin < started.begin <= closed.end + SUCCESSION_MS

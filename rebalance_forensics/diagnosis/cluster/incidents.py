@@ -45,6 +45,7 @@ from rebalance_forensics.diagnosis.model import (
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 MOST_IDS = 20
@@ -230,9 +231,7 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
 
 def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
     """The groups, the worst first; a group that was disturbed again and again once."""
-    by_group: dict[str, list[Incident]] = defaultdict(list)
-    for incident in own:
-        by_group[incident.group or ""].append(incident)
+    by_group = grouped(own, lambda incident: incident.group or "")
     rows = [
         DisturbedGroup(
             group=group,

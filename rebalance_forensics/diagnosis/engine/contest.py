@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK
 from rebalance_forensics.timeline.facts import Fact, Rebalance
+from rebalance_forensics.timeline.time_index import grouped
 
 # Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a restart,
 # and yet a slow loop is no restart.
@@ -171,10 +172,8 @@ def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
 
 def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weighed]]:
     """Findings of the same culprits, in runs that end where the group was quiet for longer."""
-    by_culprit: dict[frozenset[str], list[Weighed]] = defaultdict(list)
-    for weighed in sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause)):
-        by_culprit[frozenset(c.name for c in weighed.hypothesis.culprits)].append(weighed)
-    for names, losses in by_culprit.items():
+    ordered = sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause))
+    for names, losses in grouped(ordered, lambda w: frozenset(c.name for c in w.hypothesis.culprits)).items():
         chain: list[Weighed] = []
         for weighed in losses if names else ():
             if chain and weighed.hypothesis.started_at() - chain[-1].hypothesis.last_at() > quiet_ms:

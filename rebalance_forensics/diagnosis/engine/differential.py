@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import QUIET_MS
 
@@ -45,10 +47,7 @@ def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tup
     best = findings[0]
     if len(findings) > 1:
         best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
-    others: dict[str, list[Weighed]] = defaultdict(list)
-    for weighed in findings:
-        for rival in outcome.rivals.get(weighed, ()):
-            others[rival.cause].append(rival)
+    others = grouped((rival for w in findings for rival in outcome.rivals.get(w, ())), attrgetter("cause"))
     if not others:
         return _limited(best, confidences((best.odds,))[0]), ()
     ordered = sorted(others.items(), key=lambda item: (-max(w.odds for w in item[1]), item[0]))

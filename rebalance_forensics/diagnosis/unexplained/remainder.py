@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import merge
 from itertools import chain
 
@@ -36,6 +37,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, is_late_commit, is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
@@ -217,11 +219,8 @@ def _was_refused(event: Event) -> bool:
 
 
 def _by_speaker(timeline: Timeline, events: Iterable[Event]) -> Losses:
-    found: Losses = {}
-    for event in events:
-        if event.speaker.role != "broker" and event.at is not None:
-            found.setdefault(_speaker(timeline, event), []).append(event)
-    return found
+    own = (event for event in events if event.speaker.role != "broker" and event.at is not None)
+    return grouped(own, partial(_speaker, timeline))
 
 
 UNEXPLAINED = "unexplained"

@@ -10,12 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from operator import attrgetter
 from random import Random
 from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
@@ -316,23 +318,16 @@ class Unread(Struct, frozen=True, kw_only=True):
 def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
     """The gaps between the readings; a frozen or stuck member owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
-    still = _standstills(sequence)
+    still = grouped((f for f in sequence.faults if isinstance(f, StoodStill)), attrgetter("member"))
     for reading in readings:
-        read[reading.partition] += awake((reading.begin, reading.end), still[reading.member])
+        standstills = [(fault.begin, fault.end) for fault in still.get(reading.member, ())]
+        read[reading.partition] += awake((reading.begin, reading.end), standstills)
     begin, until = sequence.begin, sequence.until
     everything = [span for spans in read.values() for span in spans]
     return Unread(
         spans={partition: tuple(gaps(read[partition], begin, until)) for partition in sequence.partitions},
         stopped=tuple(gaps(everything, begin, until)),
     )
-
-
-def _standstills(sequence: FaultSequence) -> dict[str, list[Span]]:
-    found: dict[str, list[Span]] = defaultdict(list)
-    for fault in sequence.faults:
-        if isinstance(fault, StoodStill):
-            found[fault.member].append((fault.begin, fault.end))
-    return found
 
 
 def awake(span: Span, still: Sequence[Span]) -> list[Span]:
@@ -651,10 +646,7 @@ def spread_of(figures: list[float]) -> Spread:
 def in_ranges(members: Sequence[str], partitions: Sequence[str]) -> dict[str, set[str]]:
     """RangeAssignor: of every topic each member gets a row of partitions, the first ones one more."""
     given: dict[str, set[str]] = {member: set() for member in members}
-    topics: dict[str, list[str]] = defaultdict(list)
-    for partition in partitions:
-        topics[partition.rpartition("-")[0]].append(partition)
-    for of_topic in topics.values():
+    for of_topic in grouped(partitions, lambda partition: partition.rpartition("-")[0]).values():
         each, more = divmod(len(of_topic), len(members))
         begin = 0
         for slot, member in enumerate(members):

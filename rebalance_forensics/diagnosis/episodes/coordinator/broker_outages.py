@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
-from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -100,10 +101,7 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
     heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
     """
-    by_broker: dict[int, list[_Sighting]] = defaultdict(list)
-    seen = (*_stops_and_starts(timeline), *_missed_by_clients(timeline))
-    for sighting in seen:
-        by_broker[sighting.broker].append(sighting)
+    by_broker = grouped((*_stops_and_starts(timeline), *_missed_by_clients(timeline)), attrgetter("broker"))
     found = [
         _outage(timeline, broker, run)
         for broker, sightings in by_broker.items()

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from typing import TypeVar
 
 from rebalance_forensics import events as ev
@@ -13,9 +14,10 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import quiet_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS, TICK_MS
 
@@ -108,11 +110,8 @@ def _whys(timeline: Timeline) -> frozenset[str]:
 
 def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
     """Each participant's departures, grouped by the life they ended."""
-    by_participant: dict[Participant, list[Departure]] = defaultdict(list)
-    for departure in timeline.departures:
-        by_participant[departure.participant].append(departure)
     found = {}
-    for participant, departures in by_participant.items():
+    for participant, departures in grouped(timeline.departures, attrgetter("participant")).items():
         groups = runs(departures, lambda d: d.at, together_ms(timeline) if participant.kind == "instance" else 0)
         found[participant] = [part for group in groups for part in _split_by_life(timeline, group)]
     return found
@@ -294,15 +293,14 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     number = first.epoch if isinstance(first, ev.TargetAssignmentComputed) else first.generation
     if number is None:
         return []
-    known, places = timeline.rebalances, timeline.cached(_places_of_generations).get(number, [])
-    return sorted(places, key=lambda i: abs(known[i].started_at - departure.at))[:1]
+    same = rebalances_by_generation(timeline).get(number, ())
+    return [place for place, _ in sorted(same, key=lambda pair: abs(pair[1].started_at - departure.at))[:1]]
 
 
-def _places_of_generations(timeline: Timeline) -> dict[int | None, list[int]]:
-    found: dict[int | None, list[int]] = defaultdict(list)
-    for place, rebalance in enumerate(timeline.rebalances):
-        found[rebalance.generation].append(place)
-    return found
+@answered_once
+def rebalances_by_generation(timeline: Timeline) -> Mapping[int | None, Sequence[tuple[int, Rebalance]]]:
+    """Each generation's rebalances with their places; numbers start again where a group was deleted."""
+    return grouped(enumerate(timeline.rebalances), lambda pair: pair[1].generation)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -7,12 +7,11 @@ it neither started nor ended.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, rebalances_by_generation
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
@@ -105,17 +104,9 @@ def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool
 def _reached_at(timeline: Timeline, generation: Generation) -> int:
     """When the generation got its assignment; else when it was created, else when it was prepared."""
     began = generation.started_at or 0
-    created = timeline.cached(_created_at).get(generation.generation, ())
-    return generation.completed_at or next((at for at in created if at >= began), began)
-
-
-def _created_at(timeline: Timeline) -> dict[int | None, list[int]]:
-    # By number, which starts again where a group was deleted.
-    found: dict[int | None, list[int]] = defaultdict(list)
-    for rebalance in timeline.rebalances:
-        if rebalance.stabilized_at is not None:
-            found[rebalance.generation].append(rebalance.stabilized_at)
-    return found
+    rebalances = (rebalance for _, rebalance in rebalances_by_generation(timeline).get(generation.generation, ()))
+    created = (at for r in rebalances if (at := r.stabilized_at) is not None and at >= began)
+    return generation.completed_at or next(created, began)
 
 
 def _first_generation(timeline: Timeline, at: int) -> Generation | None:

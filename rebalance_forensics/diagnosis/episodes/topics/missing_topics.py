@@ -8,7 +8,6 @@ member retries until a timeout; meanwhile it neither polls nor rejoins.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
@@ -23,6 +22,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, listed_once
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 
 # Evidence of a deleted topic.
@@ -84,11 +84,10 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
         near = timeline.of(TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
         if deleted or end - begin >= windows.AT_ONCE_MS:
-            refused_by: dict[Participant | None, list[int]] = defaultdict(list)
-            for event in run:
-                refused_by[timeline.participants.of_speaker(event)].append(time_of(event))
+            by_member = grouped(run, timeline.participants.of_speaker).items()
+            refused_by = {member: [time_of(e) for e in lines] for member, lines in by_member}
             yield VanishedTopics(
-                run, deleted, tuple(sorted(topics)), dict(refused_by), timeline.last - end <= windows.HEARTBEAT_MS
+                run, deleted, tuple(sorted(topics)), refused_by, timeline.last - end <= windows.HEARTBEAT_MS
             )
 
 
