@@ -368,7 +368,7 @@ def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
     before: dict[str, str | None] | None = None
     for each in rounds:
         now = None if each.members is None else distinct_names(each.members, shared)
-        then, here = before or {}, now or {}
+        former, current = before or {}, now or {}
         compared = now is not None and before is not None
         found.append(
             Participation(
@@ -376,9 +376,9 @@ def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
                 at=each.started_at,
                 leader=each.leader,
                 members=None if now is None else tuple(sorted(now)),
-                missing=tuple(sorted(then.keys() - here.keys())) if compared else (),
-                new=tuple(sorted(here.keys() - then.keys())) if compared else (),
-                renewed=tuple(sorted(n for n in here if here[n] and then.get(n) and here[n] != then[n])),
+                missing=tuple(sorted(former.keys() - current.keys())) if compared else (),
+                new=tuple(sorted(current.keys() - former.keys())) if compared else (),
+                renewed=tuple(sorted(n for n in current if current[n] and former.get(n) and current[n] != former[n])),
                 consumers=each.consumers,
                 clients=each.clients,
             )
