@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest, merge_repeats
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, assign_rebalances, merged, rebalances_shared
-from rebalance_forensics.diagnosis.engine.impact import Extent, members_shared_out, shared_out, silences
+from rebalance_forensics.diagnosis.engine.impact import Extent, shared_out, silences
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
@@ -29,6 +29,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
 from rebalance_forensics.timeline.ownership.losses import explain_silences
+from rebalance_forensics.timeline.ownership.member_time import member_time_of
+from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
@@ -131,7 +133,9 @@ def _incidents(
             by_draft[draft].append((rebalance, trigger))
     causes = all_causes()
     extents = [Extent(draft, draft.started_at, ended_at(draft, rebalances)) for draft, rebalances in by_draft.items()]
-    unread, absences = shared_out(timeline, extents), members_shared_out(timeline, extents)
+    owners, member_time = ownership_of(timeline), member_time_of(timeline)
+    unread = shared_out(owners.spans, owners.until, extents)
+    absences = shared_out(member_time.spans, member_time.until, extents)
     shared = rebalances_shared(timeline, drafts, outcome.explains, assigned)
     for draft, rebalances in by_draft.items():
         left, also = unread.get(draft, ()), shared.get(draft, ())

@@ -187,8 +187,10 @@ def would_decide(
     candidates = _candidates(timeline, causes, verdict, rivals)
     wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
-        for need in _needed(answers):
-            wanted_by[need].add(name)
+        for row, answer in answers:
+            if isinstance(answer, Unobservable) and row.weight >= STRONG:
+                for need in answer.needs:
+                    wanted_by[need].add(name)
     asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
     for need, names in wanted_by.items():
         if not _is_at_hand(timeline, need):
@@ -214,12 +216,6 @@ def _candidates(
         if next(contradictions(timeline, causes[name], verdict.subject), None) is None:
             found[name] = answered(timeline, causes[name].deciding, verdict.subject)
     return found
-
-
-def _needed(answers: Answers) -> Iterator[Need]:
-    for row, answer in answers:
-        if type(answer) is Unobservable and row.weight >= STRONG:
-            yield from answer.needs
 
 
 def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
@@ -268,17 +264,13 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
     """The coordinator's log with the brokers that clients or other brokers call the coordinator at that time."""
     if not need.of_the_coordinator or begin is None or end is None:
         return need
-    terms = [t for t in timeline.coordinators if _during(t.started_at, t.ended_at, begin, end)]
-    names = list(dict.fromkeys(term.broker for term in terms))
+    begun = (t for t in timeline.coordinators if t.started_at is None or t.started_at <= end)
+    names = list(dict.fromkeys(t.broker for t in begun if t.ended_at is None or t.ended_at >= begin))
     if not names:
         return need
     return replace(
         need, what=f"server.log of {' or '.join(names)} (coordinator)", who=names[0] if len(names) == 1 else None
     )
-
-
-def _during(started: int | None, ended: int | None, begin: int, end: int) -> bool:
-    return (started is None or started <= end) and (ended is None or ended >= begin)
 
 
 def _everybody_by_name(timeline: Timeline) -> dict[str, Participant]:

@@ -265,24 +265,12 @@ class Extent(Struct, frozen=True, eq=False, dict=True):
         return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)
 
 
-def shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[UnreadSpan]]:
-    """The unread spans of each incident."""
-    owners = ownership_of(timeline)
-    return _shared_out(owners.spans, owners.until, extents)
-
-
-def members_shared_out(timeline: Timeline, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[MemberSpan]]:
-    """Spans without a reader by member, as coordinators' logs show them, assigned to incidents."""
-    member_time = member_time_of(timeline)
-    return _shared_out(member_time.spans, member_time.until, extents)
-
-
-def _shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
+def shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
+    """The spans without a reader of each incident, by partition or by member; one still open lasts until `end`."""
     known = IntervalIndex(extents, attrgetter("started_at"), lambda extent: extent.ended_at + ROUND_TRIP_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
-        until = _end_of(span, end)
-        extent = _of(span, until, known)
+        extent = _of(span, _end_of(span, end), known)
         if extent is not None:
             found[extent.draft].append(span)
     return found

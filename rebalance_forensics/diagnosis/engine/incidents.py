@@ -220,10 +220,7 @@ def incident_of(
 
 def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
     """Time of its last known effect, its rebalances included."""
-    last = draft.last_at
-    for rebalance, _ in assigned:
-        last = max(last, rebalance.ended_at())
-    return last
+    return max([draft.last_at, *(rebalance.ended_at() for rebalance, _ in assigned)])
 
 
 def _severity(timeline: Timeline, draft: Draft, confidence: float, unread: Sequence[UnreadSpan]) -> Severity:
