@@ -569,11 +569,8 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoa
     session = timeouts.shown_session_ms(timeline)
     if departure.why != "session-expired" or session is None:
         return None
-    loaded = timeline.of(ev.GroupLoaded)
-    if not loaded:
-        return None
     begin = departure.at - session
-    loads = loaded.between(begin - windows.ROUND_TRIP_MS, begin + windows.ROUND_TRIP_MS)
+    loads = timeline.of(ev.GroupLoaded).between(begin - windows.ROUND_TRIP_MS, begin + windows.ROUND_TRIP_MS)
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     return next((load for load in loads if load.speaker.broker in speakers), None)
 
@@ -584,15 +581,10 @@ def _blocked_by_broker(timeline: Timeline, departure: Departure, move: Coordinat
         return False
     if any(f"broker-{unreachable.broker}" == move.broker for unreachable in unreachable_before(timeline, departure)):
         return True
-    allowed = _allowed_ms(timeline, departure)
+    # It may go for so long without a heartbeat, or without poll(), before it loses its membership.
+    poll = timeouts.shown_poll_ms(timeline, departure.events) or windows.REQUEST_TIMEOUT_MS
+    allowed = timeouts.session_timeout_ms(timeline) if departure.why in UNANNOUNCED else poll
     return any(2 * waited >= allowed for waited in _waits(timeline, departure, move))
-
-
-def _allowed_ms(timeline: Timeline, departure: Departure) -> int:
-    """How long a member may go without poll(), or without a heartbeat, before it loses its membership."""
-    if departure.why in UNANNOUNCED:
-        return timeouts.session_timeout_ms(timeline)
-    return timeouts.shown_poll_ms(timeline, departure.events) or windows.REQUEST_TIMEOUT_MS
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 
@@ -78,12 +80,9 @@ class Rejection(Struct, frozen=True):
 
 def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
     """The clients rejected for this reason, by name."""
-    by_participant: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(*REJECTING):
-        if _is_rejection(event, refusal.errors, refusal.exceptions):
-            for participant in _rejected_participants(timeline, event):
-                by_participant[participant].append(event)
-    found = (Rejection(participant, tuple(events)) for participant, events in by_participant.items())
+    lines = (event for event in timeline.of(*REJECTING) if _is_rejection(event, refusal))
+    clients = grouped(lines, partial(_rejected_client, timeline))
+    found = (Rejection(client, tuple(events)) for client, events in clients.items() if client is not None)
     return sorted(found, key=lambda rejection: rejection.participant.name)
 
 
@@ -95,22 +94,15 @@ def moves_during_rejection(timeline: Timeline, participant: Participant, first: 
     return facts
 
 
-def _is_rejection(event: Event, errors: frozenset[str], words: tuple[str, ...]) -> bool:
-    if isinstance(event, ev.JoinFailed | ev.SyncFailed | ev.GroupHeartbeatFailed):
-        return event.error in errors
+def _is_rejection(event: Event, refusal: Refusal) -> bool:
     if isinstance(event, ev.ExceptionLogged):
         text = f"{event.exception or ''} {event.detail or ''}"
-        return any(word in text for word in words)
-    return False
+        return any(exception in text for exception in refusal.exceptions)
+    return getattr(event, "error", None) in refusal.errors
 
 
-def _rejected_participants(timeline: Timeline, event: Event) -> list[Participant]:
-    speaker = timeline.participants.of_speaker(event)
-    if speaker is not None:
-        return [speaker]
-    member = getattr(event, "member", None)
-    known = timeline.participants.of_member(member) if isinstance(member, str) else None
-    return [known] if known is not None else []
+def _rejected_client(timeline: Timeline, event: Event) -> Participant | None:
+    return timeline.participants.of_speaker(event) or timeline.participants.of_member(getattr(event, "member", None))
 
 
 # GroupMetadataManager.throwIfConsumerGroupIsFull, and its equivalents for share and Streams groups.
