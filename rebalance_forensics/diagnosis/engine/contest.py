@@ -159,11 +159,9 @@ Choices = dict[str, Weighed]
 
 
 def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
-    """Let the same culprit's losses have one cause where one could explain them all (contract: one incident).
-
-    From brokers alone a process that crashes in a loop looks like a pause each time it comes back, and like a crash
-    once the logs end before it does.
-    """
+    """Let the same culprit's losses have one cause where one could explain them all (contract: one incident)."""
+    # From brokers alone a process that crashes in a loop looks like a pause each time it comes back, and like a crash
+    # once the logs end before it does.
     verdicts = _Verdicts(outcome)
     for losses in _repeated(outcome.standing, quiet_ms):
         for run in _runs_with_one_cause([_choices(weighed, outcome) for weighed in losses]):

@@ -30,10 +30,8 @@ def consequences() -> Brings:
 
 
 def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
-    """Every hypothesis, weighed; and by cause the errors of those that broke off.
-
-    A cause that breaks off on lines nobody has seen before must not silence the others.
-    """
+    """Every hypothesis, weighed; and by cause the errors of those that broke off."""
+    # A cause that breaks off on lines nobody has seen before must not silence the others.
     found, broken = [], {}
     for name, cause in all_causes().items():
         if cause.evidence_types and not timeline.shows_any(cause.evidence_types):

@@ -100,10 +100,8 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
 def rebalances_shared(
     timeline: Timeline, drafts: Sequence[Draft], explained: Mapping[str, Weighed], assigned: Assigned
 ) -> Mapping[Draft, Sequence[Rebalance]]:
-    """Of each draft the rebalances of another that removed a member whose departure this one explains.
-
-    A coordinator removes everybody who is missing in one rebalance; it belongs to one incident and is a cost of each.
-    """
+    """Of each draft the rebalances of another that removed a member whose departure this one explains."""
+    # A coordinator removes everybody who is missing in one rebalance; it belongs to one incident and is a cost of each.
     of_finding = {f: d for d in drafts for f in d.findings}
     found: dict[Draft, list[Rebalance]] = defaultdict(list)
     for rebalance, own in _with_facts(timeline, explained):

@@ -104,10 +104,8 @@ def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
 def answered(
     timeline: Timeline, signs: Iterable[Row], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
 ) -> tuple[tuple[Row, Answer], ...]:
-    """The clues of a hypothesis, then the signs of its cause, asked about its subject.
-
-    A sign that a clue answers already is not asked again.
-    """
+    """The clues of a hypothesis, then the signs of its cause, asked about its subject."""
+    # A sign that a clue answers already is not asked again.
     known = subject.answers
     answers = list(clues.items())
     given = {row.sign for row in clues} if clues else ()
