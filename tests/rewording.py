@@ -1,7 +1,7 @@
 """Logs in another client's words: each fact of a sample as that client would have logged it, or left out.
 
-What a client writes of a fact stands in the matrix (catalog/matrix.py): the sample message that shows it, with the
-holes of its template filled with the values of the event at hand. What the client does not log at the level asked for
+What a client writes of a fact stands in the matrix (docs/site/clients_page.py): the sample message that shows it, with
+the holes of its template filled with the values of the event at hand. What the client does not log at the level asked for
 leaves nothing but a line of the application, so that the log goes on.
 """
 
@@ -21,8 +21,8 @@ from zlib import crc32
 import regex
 from msgspec import NODEFAULT, structs
 
+from docs.site.clients_page import Line, lines, sources_of, states_in
 from rebalance_forensics.catalog.matcher import Catalog, clean
-from rebalance_forensics.catalog.matrix import Line, lines, sources_of, states_in
 from rebalance_forensics.catalog.prefixes import peel
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE

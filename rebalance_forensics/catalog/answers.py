@@ -1,21 +1,18 @@
-"""What the catalog answers about itself and about one message: lists, explanations, docs/events.md."""
+"""What the catalog answers about itself and about one message: lists and explanations."""
 
 from __future__ import annotations
 
-import inspect
-import sys
 import types
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin
 
 from msgspec import Struct
 
-from rebalance_forensics.catalog.fields import FieldValue, declared, defaults
+from rebalance_forensics.catalog.fields import FieldValue, declared
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events import EVENT_TYPES, base
-from rebalance_forensics.events.base import Event, Speaker
 
 
 class ListedPattern(Struct, frozen=True):
@@ -77,17 +74,6 @@ def _speaker(match: Match) -> Iterator[tuple[str, FieldValue]]:
             yield name, value
 
 
-_INTRODUCTION = """\
-# Events
-
-Everything a Kafka process can say about a group, typed. A pattern turns a log line into one of these; all later stages
-read nothing else. `rebalance-forensics events PATH…` prints them as lines of JSON. This page is made from the code
-(`python -m rebalance_forensics.catalog.answers > docs/events.md`); a test compares the two.
-
-A field marked *always* stands in every event of its kind; any other has the default shown where the line does not say.
-"""
-
-
 @cache
 def described(event: str) -> dict[str, str]:
     """The event's own fields and what each may hold, in words."""
@@ -111,70 +97,3 @@ def type_words(hint: object) -> str:
 
 
 _PLURALS = {"text": "texts", "integer": "integers", "number": "numbers"}
-
-
-def document() -> str:
-    """The whole of docs/events.md."""
-    return "\n".join(_lines())
-
-
-def _lines() -> Iterator[str]:
-    yield _INTRODUCTION
-    yield "## What every event carries\n"
-    yield from _base_table(Event)
-    yield "\n## The speaker\n"
-    yield from _base_table(Speaker)
-    for module, events in _by_module().items():
-        yield f"\n## {module.rpartition('.')[2].capitalize()}\n"
-        yield f"{_prose(inspect.getdoc(sys.modules[module]))}"
-        for event in events:
-            yield from _section(event)
-    yield ""
-
-
-def _base_table(cls: type[Struct]) -> Iterator[str]:
-    yield _prose(inspect.getdoc(cls))
-    yield "\n| field | holds |\n|---|---|"
-    for name, hint in get_type_hints(cls).items():
-        if name not in cls.__struct_fields__:
-            continue
-        yield f"| `{name}` | {_BASE_WORDS.get(name) or type_words(hint)} |"
-
-
-_BASE_WORDS = {"at": "epoch milliseconds, UTC", "origin": "path, byte_offset, line", "speaker": "see below"}
-
-
-def _by_module() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, cls in sorted(EVENT_TYPES.items(), key=lambda item: (item[1].__module__, _position(item[1]))):
-        found.setdefault(cls.__module__, []).append(name)
-    return found
-
-
-def _position(cls: type) -> int:
-    return inspect.getsourcelines(cls)[1]
-
-
-def _section(event: str) -> Iterator[str]:
-    yield f"\n### {event}\n"
-    yield _prose(inspect.getdoc(EVENT_TYPES[event]))
-    fields, unsaid = described(event), defaults(event)
-    if not fields:
-        return
-    yield "\n| field | holds | where the line does not say |\n|---|---|---|"
-    for name, words in fields.items():
-        yield f"| `{name}` | {words} | {_default(unsaid[name]) if name in unsaid else '*always*'} |"
-
-
-def _default(value: object) -> str:
-    if value == ():
-        return "empty"
-    return {None: "null", False: "false", True: "true"}.get(value, f"`{value}`")  # type: ignore[call-overload,no-any-return]  # any default may be looked up
-
-
-def _prose(doc: str | None) -> str:
-    return (doc or "").strip()
-
-
-if __name__ == "__main__":
-    sys.stdout.write(document())

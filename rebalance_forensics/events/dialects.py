@@ -1,8 +1,8 @@
 """Clients and facts: which library writes which facts, and which it leaves unsaid.
 
 `dialects.yaml` names each fact by the events and fields that carry it, and holds what no pattern can show: that a
-client does not log a fact, with the place in its source. The words themselves are in patterns/; catalog/matrix.py
-brings both together as docs/clients.md.
+client does not log a fact, with the place in its source. The words themselves are in patterns/;
+docs/site/clients_page.py brings both together as docs/clients.md.
 """
 
 from __future__ import annotations

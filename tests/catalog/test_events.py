@@ -4,7 +4,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.answers import document, explained, listed
+from docs.site.events_page import document
+from rebalance_forensics.catalog.answers import explained, listed
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events import EVENT_TYPES

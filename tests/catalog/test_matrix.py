@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rebalance_forensics.catalog.matrix import document, lines, logged_by, matrix, sources_of, states
+from docs.site.clients_page import document, lines, logged_by, matrix, sources_of, states
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.dialects import dialects
 

@@ -1,6 +1,6 @@
 """Facts by clients as a document: docs/clients.md shows which pattern reads each fact in each client's words.
 
-`python -m rebalance_forensics.catalog.matrix > docs/clients.md` writes it. Cells follow from the samples of patterns/;
+`python -m docs.site.clients_page > docs/clients.md` writes it. Cells follow from the samples of patterns/;
 what no pattern can show stands in events/dialects.yaml.
 """
 
@@ -180,7 +180,7 @@ What each client logs of what happens to it: a column for a client or an era of 
 causes and signs rest on. A cell names the pattern that reads the fact in that client's words (*DEBUG* where only DEBUG
 shows it), or says that the client does not log it; the proofs stand below, by client. Frameworks around a client pass
 its lines on. This page is made from `patterns/` and `rebalance_forensics/events/dialects.yaml`
-(`python -m rebalance_forensics.catalog.matrix > docs/clients.md`); a test compares them.
+(`python -m docs.site.clients_page > docs/clients.md`); a test compares them.
 """
 _TABLES = (7, 9)
 """Columns of each table: Kafka's own clients, then the others; more would not fit a page."""
