@@ -1,8 +1,8 @@
 """Logs in another client's words: each fact of a sample as that client would have logged it, or left out.
 
 What a client writes of a fact stands in the matrix (docs/site/clients_page.py): the sample message that shows it, with
-the holes of its template filled with the values of the event at hand. What the client does not log at the level asked for
-leaves nothing but a line of the application, so that the log goes on.
+the holes of its template filled with the values of the event at hand. What the client does not log at the level asked
+for leaves nothing but a line of the application, so that the log goes on.
 """
 
 from __future__ import annotations

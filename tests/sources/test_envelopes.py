@@ -25,7 +25,6 @@ def fields_of(line: Line) -> dict[str, str]:
         else datetime.fromtimestamp(line.at / 1000, UTC).isoformat(timespec="milliseconds"),
         "local": line.local and written(line.local),
         "host": line.host,
-        "file": line.file,
         "stream": line.stream,
         "text": line.text,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.documents import (
@@ -14,23 +13,13 @@ from rebalance_forensics.sources.documents import (
     yaml_entries,
 )
 from rebalance_forensics.sources.envelopes import csv_rows
-from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.envelopes.base import Placed
 
 PASTE = "paste"
 
 
-class Row(NamedTuple):
-    """One entry of a document: where it starts, and its content."""
-
-    offset: int
-    number: int
-    line: Line
-
-
 _Begins = Callable[[str], bool]
-_Entry = tuple[int, int, str, Fields | None] | tuple[int, int, str, Fields | None, str | None]
-_Entries = Callable[[Iterator[bytes]], Iterator[_Entry]]
+_Entries = Callable[[Iterator[bytes]], Iterator[Placed]]
 _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "json": (json_values.is_document, json_values.values),
     "csv": (csv_rows.has_header, csv_rows.rows),
@@ -47,12 +36,6 @@ def kind_of(head: bytes) -> str | None:
     return next((kind for kind, (begins, _) in _KINDS.items() if begins(text)), None)
 
 
-def rows(chunks: Iterator[bytes], kind: str) -> Iterator[Row]:
+def rows(chunks: Iterator[bytes], kind: str) -> Iterator[Placed]:
     """The entries of a document in file order."""
-    if kind == PASTE:
-        return (Row(*entry) for entry in pastes.entries(chunks))
-    return (_row(*entry) for entry in _KINDS[kind][1](chunks))
-
-
-def _row(offset: int, number: int, text: str, fields: Fields | None, host: str | None = None) -> Row:
-    return Row(offset, number, Line(text=text, fields=fields, host=host))
+    return pastes.entries(chunks) if kind == PASTE else _KINDS[kind][1](chunks)

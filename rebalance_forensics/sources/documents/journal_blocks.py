@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 
 _EXPORT = re.compile(r"(?:_[A-Z_]+=[^\n]*\n)*__REALTIME_TIMESTAMP=\d+\n")
 _VERBOSE = re.compile(r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\[\n]*\[s=[0-9a-f]+;[^\n]*\n +[A-Z_]+=")
@@ -20,7 +20,7 @@ def is_document(text: str) -> bool:
     return _EXPORT.match(text) is not None or _VERBOSE.match(text) is not None
 
 
-def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The blocks with their places."""
     reader = _Reader(chunks)
     fields: dict[str, str] = {}
@@ -29,7 +29,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
         text = raw.rstrip(b"\r\n")
         begins = not text.startswith(b" ") and b" [s=" in text
         if (not text.strip() or begins) and fields:
-            yield start, first, "", fields
+            yield start, first, Line(text="", fields=fields)
             fields = {}
         if not fields:
             start, first = reader.at - len(raw), reader.number
@@ -43,7 +43,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
         elif last in fields and text:
             fields[last] += "\n" + text.strip(b" ").decode("utf-8", "replace")
     if fields:
-        yield start, first, "", fields
+        yield start, first, Line(text="", fields=fields)
 
 
 class _Reader:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, is_called, pair_of
 from rebalance_forensics.sources.layouts.json_fields import Fields
@@ -136,9 +137,6 @@ _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
 _LIST = re.compile(r"\[\s*(?:[\"{\[\]]|-?\d+\s*[,.\]\s]|true\b|false\b|null\b|\Z)")
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
-Entry = tuple[int, int, str, Fields | None]
-"""Where an entry starts: byte and line; its text, and what it is."""
-
 
 def is_document(text: str) -> bool:
     """True if a text begins a JSON value that is not simply an entry on its first line."""
@@ -163,7 +161,7 @@ def _is_key(inside: str) -> bool:
     return inside.lstrip()[:1] in ('"', "}", "")
 
 
-def values(chunks: Iterator[bytes]) -> Iterator[Entry]:
+def values(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The entries of a stream with their places; Damage ends a broken one."""
     stream, broken = _Text(chunks), 0
     while stream.skip(_BETWEEN):
@@ -184,7 +182,7 @@ class _Document:
 
     stream: _Text
 
-    def entries(self, context: Fields, deep: int) -> Iterator[Entry]:
+    def entries(self, context: Fields, deep: int) -> Iterator[Placed]:
         """The entries of the value that starts here; `context` is what the outer objects add to them."""
         stream = self.stream
         found = stream.value(_LONGEST_ENTRY if deep else MAX_VALUE, take=False)
@@ -201,23 +199,23 @@ class _Document:
         value, text, offset, line = found
         entry = entry_of(value, context)
         if entry is not None:
-            yield offset, line, _readable(text), entry
+            yield offset, line, Line(text=_readable(text), fields=entry)
         stream.take(len(text))
 
-    def _at_once(self, found: tuple[object, str, int, int], context: Fields) -> Iterator[Entry]:
+    def _at_once(self, found: tuple[object, str, int, int], context: Fields) -> Iterator[Placed]:
         """The entries of a wrapping on one line: they follow each other, and where exactly makes no difference."""
         value, text, offset, line = found
         for number, entry in enumerate(entries_in(value, context)):
-            yield offset + min(number, len(text) - 1), line, "", entry
+            yield offset + min(number, len(text) - 1), line, Line(text="", fields=entry)
         self.stream.take(len(text))
 
-    def _in_list(self, context: Fields, deep: int) -> Iterator[Entry]:
+    def _in_list(self, context: Fields, deep: int) -> Iterator[Placed]:
         self.stream.take(1)
         while self.stream.skip(_INSIDE) and self.stream.buffer[self.stream.at] != "]":
             yield from self.entries(context, deep - 1)
         self.stream.close()
 
-    def _in_object(self, context: Fields, whole: object, deep: int) -> Iterator[Entry]:
+    def _in_object(self, context: Fields, whole: object, deep: int) -> Iterator[Placed]:
         """The other keys of an object with a list of entries belong to each: its stream, its resource, its columns."""
         known = {**context, **(outer_facts(whole) if isinstance(whole, Mapping) else {})}
         stream = self.stream

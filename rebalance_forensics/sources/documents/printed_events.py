@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.layouts.base import DATED
 from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.layouts.librdkafka import event_fields
@@ -27,19 +28,17 @@ _RULE = re.compile(r"\W*\Z")
 # Lines: an event has four or five, and a message of several adds a few.
 _LONGEST = 64
 
-Entry = tuple[int, int, str, Fields | None]
-
 
 def is_document(text: str) -> bool:
     """True if a text has such an event, or the one line of it that was copied."""
     return any(sign in text for sign in _SIGNS) and any(
-        fields is not None for *_, fields in entries(iter((text.encode(),)))
+        line.fields is not None for _, _, line in entries(iter((text.encode(),)))
     )
 
 
-def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The events and the lines between them, with their places."""
-    event: list[Entry] = []
+    event: list[Placed] = []
     offset, heading = 0, ""
     for number, raw in enumerate(lines_of(chunks), 1):
         text = raw.rstrip(b"\r\n").decode("utf-8", "replace")
@@ -48,27 +47,27 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
             yield from _event(event, heading)
             event = []
         if event or accessor or _OPENS.match(text):
-            event.append((offset, number, text, None))
+            event.append((offset, number, Line(text=text)))
             if not accessor and (_CLOSES.search(text) or len(event) >= _LONGEST):
                 yield from _event(event, heading)
                 event = []
         elif _MESSAGE_LINE.match(text) and (fields := event_fields(text)):
-            yield offset, number, "", fields
+            yield offset, number, Line(text="", fields=fields)
         else:
-            yield offset, number, text, None
+            yield offset, number, Line(text=text)
             # A rule between the time and the event is part of how the program prints it.
             heading = heading if _RULE.match(text) else text
         offset += len(raw)
     yield from _event(event, heading)
 
 
-def _is_accessors(event: list[Entry]) -> bool:
-    return _ACCESSOR.match(event[0][2]) is not None
+def _is_accessors(event: list[Placed]) -> bool:
+    return _ACCESSOR.match(event[0][2].text) is not None
 
 
-def _event(lines: list[Entry], heading: str) -> Iterator[Entry]:
+def _event(lines: list[Placed], heading: str) -> Iterator[Placed]:
     """The event as an object; lines that are no event, unchanged."""
-    texts = [text for _, _, text, _ in lines]
+    texts = [line.text for _, _, line in lines]
     if texts and _is_accessors(lines):
         fields = _of_accessors(texts)
     else:
@@ -79,8 +78,8 @@ def _event(lines: list[Entry], heading: str) -> Iterator[Entry]:
         yield from lines
         return
     time = _TIME.match(heading)
-    offset, number, *_ = lines[0]
-    yield offset, number, "", {**({"time": time["time"]} if time else {}), **fields}
+    offset, number, _ = lines[0]
+    yield offset, number, Line(text="", fields={**({"time": time["time"]} if time else {}), **fields})
 
 
 def _of_accessors(texts: list[str]) -> Fields | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.files.hosts import host_of
-from rebalance_forensics.sources.layouts.json_fields import Fields
 from rebalance_forensics.sources.lines.text import lines_of, text_of
 
 _HEADING = re.compile(rb"==> (?P<path>\S[^\n]*?) <==\r?\n?\Z")
@@ -18,7 +18,7 @@ def is_document(text: str) -> bool:
     return _BEGINS.match(text) is not None
 
 
-def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None, str | None]]:
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The lines with their places and the hosts that the paths name; a heading stands behind a blank line."""
     host: str | None = None
     blank: tuple[int, int] | None = None
@@ -29,10 +29,10 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
             host, blank = host_of(heading["path"].decode("utf-8", "replace").lstrip("./")), None
             continue
         if blank is not None:
-            yield *blank, "", None, host
+            yield *blank, Line(text="", host=host)
             blank = None
         text = text_of(raw.rstrip(b"\n"))
         if text:
-            yield offset, number, text, None, host
+            yield offset, number, Line(text=text, host=host)
         else:
             blank = offset, number

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from rebalance_forensics.sources.layouts.json_fields import Fields
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.lines.text import lines_of
 
 _BEGINS = re.compile(r"(?:---\n)?(?:[a-zA-Z]+:[^\n]*\n|[ -][^\n]*\n)*?(?:textPayload|jsonPayload):")
@@ -19,7 +19,7 @@ def is_document(text: str) -> bool:
     return text.startswith(("---\n", "insertId:")) and _BEGINS.match(text) is not None
 
 
-def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The entries with their places; those that are not valid YAML are left out."""
     document: list[bytes] = []
     start, first, offset = 0, 1, 0
@@ -34,10 +34,10 @@ def entries(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | N
     yield from _entry(start, first, document)
 
 
-def _entry(start: int, first: int, lines: list[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
+def _entry(start: int, first: int, lines: list[bytes]) -> Iterator[Placed]:
     try:
         value = yaml.load(b"".join(lines), _LOADER)  # noqa: S506 - the base loader makes nothing but texts
     except (yaml.YAMLError, RecursionError):
         return
     if isinstance(value, dict):
-        yield start, first, "", value
+        yield start, first, Line(text="", fields=value)

@@ -24,11 +24,14 @@ class Line(Struct, frozen=True, kw_only=True, gc=False):
     at: EpochMs | None = None
     local: Stamp | None = None
     host: str | None = None
-    file: str | None = None
     stream: str = ""
     partial: bool = False
     begins: bool = False
     envelopes: tuple[str, ...] = ()
+
+
+Placed = tuple[int, int, Line]
+"""Where a line or an entry starts, by byte offset and line number, and what it is."""
 
 
 class Envelope(Struct, frozen=True, kw_only=True):

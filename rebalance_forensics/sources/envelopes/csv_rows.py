@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.envelopes.base import Line, Placed, instant
 from rebalance_forensics.sources.envelopes.json_envelopes import line_in_object
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, TIMES, is_called
-from rebalance_forensics.sources.layouts.json_fields import Fields, object_of
+from rebalance_forensics.sources.layouts.json_fields import object_of
 from rebalance_forensics.sources.lines.text import lines_of
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
@@ -65,7 +65,7 @@ def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
         yield start, first, row.decode("utf-8", "replace")
 
 
-def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None]]:
+def rows(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The rows after the header, each as an object of its columns."""
     logical = _logical_rows(chunks)
     header = next(logical, (0, 1, ""))[2]
@@ -73,9 +73,10 @@ def rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str, Fields | None
     for offset, line, text in logical:
         row = text.rstrip("\r\n")
         if cells := cells_of(io.StringIO(row, newline=""), delimiter):
-            yield offset, line, text, {"_row": "csv", **dict(zip(names, cells, strict=False))}
+            fields = {"_row": "csv", **dict(zip(names, cells, strict=False))}
+            yield offset, line, Line(text=text, fields=fields)
         elif row.strip():
-            yield offset, line, row, None
+            yield offset, line, Line(text=row)
 
 
 def row_in_export(line: Line) -> Sequence[Line] | None:

@@ -67,7 +67,7 @@ def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
 class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An object with every path of `requires`, and with all of one list of `either` where there are some.
 
-    Of text, time, host, file and stream the first path that holds a text or a number counts. `entries` is the path of
+    Of text, time, host and stream the first path that holds a text or a number counts. `entries` is the path of
     the list in an object that wraps many, each of which gets the outer values that it has `shared`; one with the values
     of `empty` wraps none. `inner` is the path of a nested object that may itself be a record (Elasticsearch's
     `_source`). A line is partial where a value begins as `partial` has it.
@@ -78,7 +78,6 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     text: tuple[str, ...] = ("message",)
     time: tuple[str, ...] = ("@timestamp", "timestamp", "time")
     host: tuple[str, ...] = ("host.name", "host", "hostname")
-    file: tuple[str, ...] = ("log.file.path", "file", "source", "path")
     stream: tuple[str, ...] = ("stream",)
     inner: str | None = None
     entries: str | None = None
@@ -125,7 +124,6 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             fields=content,
             at=self._time(fields, content) or line.at,
             host=first_text(content, self.host) or first_text(fields, self.host) or line.host,
-            file=first_text(content, self.file) or line.file,
             stream=f"{line.stream}{first_text(fields, self.stream) or ''}",
             partial=self.is_partial(fields),
         )

@@ -38,7 +38,6 @@ class Labelled(JsonEnvelope, frozen=True, kw_only=True):
     text: tuple[str, ...] = ("line",)
     time: tuple[str, ...] = ("timestamp",)
     host: tuple[str, ...] = tuple(f"labels.{label}" for label in _HOST_LABELS)
-    file: tuple[str, ...] = ("labels.filename",)
     stream: tuple[str, ...] = ("labels.stream",)
 
 
@@ -72,5 +71,4 @@ def text_line(line: Line) -> Sequence[Line] | None:
         return None
     labels = dict(_LABEL.findall(match["labels"]))
     host = next((labels[label] for label in _HOST_LABELS if label in labels), line.host)
-    found = replace(line, text=match["text"], at=instant(match["time"]), host=host)
-    return (replace(found, file=labels.get("filename"), stream=labels.get("stream", "")),)
+    return (replace(line, text=match["text"], at=instant(match["time"]), host=host, stream=labels.get("stream", "")),)

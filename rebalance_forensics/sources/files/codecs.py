@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import lz4.frame
 import zstandard
@@ -60,40 +60,10 @@ class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has
     """True if the bytes may be read further another time."""
 
 
-class _Member(Protocol):
+class _Member:
     """One compressed member of a stream: fed with bytes until it has ended, the rest is of the next."""
 
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
-    @property
-    def ended(self) -> bool: ...
-    @property
-    def rest(self) -> bytes: ...
-
-
-class _Gz:
-    """A gzip member, inflated in bounded pieces."""
-
-    def __init__(self) -> None:
-        self._inflater = inflating.decompressobj(31)
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        while data and not self._inflater.eof:
-            yield self._inflater.decompress(data, PIECE)
-            data = self._inflater.unconsumed_tail
-
-    @property
-    def ended(self) -> bool:
-        return bool(self._inflater.eof)
-
-    @property
-    def rest(self) -> bytes:
-        return bytes(self._inflater.unused_data)
-
-
-class _Bounded:
-    """A bz2, xz or lz4 member: their decompressors have one interface."""
-
-    def __init__(self, inflater: Any) -> None:  # noqa: ANN401 - three unrelated classes with the same methods
+    def __init__(self, inflater: Any) -> None:  # noqa: ANN401 - five unrelated classes with the same attributes
         self._inflater = inflater
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -110,12 +80,17 @@ class _Bounded:
         return bytes(self._inflater.unused_data or b"")
 
 
-class _Zst:
+class _Gz(_Member):
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._inflater.eof:
+            yield self._inflater.decompress(data, PIECE)
+            data = self._inflater.unconsumed_tail
+
+
+class _Zst(_Member):
     """A zstd frame; a small piece of it cannot inflate to more than a few dozen MiB."""
 
-    def __init__(self) -> None:
-        self._inflater = zstandard.ZstdDecompressor().decompressobj()
-        self._after = b""
+    _after = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         for at in range(0, len(data), _ZST_STEP):
@@ -125,20 +100,16 @@ class _Zst:
                 return
 
     @property
-    def ended(self) -> bool:
-        return self._inflater.eof
-
-    @property
     def rest(self) -> bytes:
-        return self._inflater.unused_data + self._after
+        return super().rest + self._after
 
 
 _MEMBERS: dict[str, Callable[[], _Member]] = {
-    "gz": _Gz,
-    "bz2": lambda: _Bounded(bz2.BZ2Decompressor()),
-    "xz": lambda: _Bounded(lzma.LZMADecompressor()),
-    "zst": _Zst,
-    "lz4": lambda: _Bounded(lz4.frame.LZ4FrameDecompressor()),
+    "gz": lambda: _Gz(inflating.decompressobj(31)),
+    "bz2": lambda: _Member(bz2.BZ2Decompressor()),
+    "xz": lambda: _Member(lzma.LZMADecompressor()),
+    "zst": lambda: _Zst(zstandard.ZstdDecompressor().decompressobj()),
+    "lz4": lambda: _Member(lz4.frame.LZ4FrameDecompressor()),
 }
 
 

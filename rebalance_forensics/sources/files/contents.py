@@ -70,7 +70,7 @@ def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
     with archives() as opened, opened.opened(Place(file.location), Meter(), Meter()) as stream:
         stamp = stamp_of(stream)
         allowance = limits.allowance(stamp.size if stamp else file.size)
-        look = _Look(file.path, allowance, Meter(allowance), opened, found)
+        look = _Look(allowance, Meter(allowance), opened, found)
         try:
             look.sort_out(replace(file, stamp=stamp), stream, depth=0)
         except Spent as spent:
@@ -82,7 +82,6 @@ def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
 class _Look:
     """A look into one file: what was found, what it unpacks to as far as that is stated, and what the look costs."""
 
-    outermost: str
     allowance: Allowance
     meter: Meter
     archives: OpenArchives

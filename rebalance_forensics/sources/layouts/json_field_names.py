@@ -169,7 +169,7 @@ def _is_count(text: str) -> bool:
     return text.isdecimal() and len(text) <= _LONGEST_COUNT
 
 
-def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
+def stamp_in(leaves: Leaves) -> Stamp | None:
     """The time that an object gives."""
     read: list[Stamp] = []
 
@@ -177,7 +177,7 @@ def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
         read[:] = [stamp] if (stamp := read_stamp(text)) is not None and stamp.form == "full" else []
         return bool(read)
 
-    if first_called(leaves, names, is_full) is not None:
+    if first_called(leaves, TIMES, is_full) is not None:
         return read[0]
     seconds = first_called(leaves, ("timestampseconds", "epochsecond"), _is_count)
     if seconds is None:
@@ -186,9 +186,9 @@ def stamp_in(leaves: Leaves, names: Sequence[str] = TIMES) -> Stamp | None:
     return stamp_at(int(seconds), int(nanos or 0))
 
 
-def instant_in(leaves: Leaves, names: Sequence[str] = TIMES) -> EpochMs | None:
+def instant_in(leaves: Leaves) -> EpochMs | None:
     """The time that an object gives, as an instant: stores write UTC unless they name another zone."""
-    stamp = stamp_in(leaves, names)
+    stamp = stamp_in(leaves)
     return None if stamp is None else EpochMs(stamp.utc_ms)
 
 

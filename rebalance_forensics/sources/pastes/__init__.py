@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.blocks import whole_lines
 from rebalance_forensics.sources.lines.cut_lines import cut_column, is_cut
@@ -36,10 +36,8 @@ _SETTINGS_FOLLOW = "Config values: "
 _MOVED = ("  ", " at ", " ...")
 _LEFT_BEHIND = frozenset("}]).,;`'\" \t")
 
-Entry = tuple[int, int, Line]
 
-
-def entries(chunks: Iterator[bytes]) -> Iterator[Entry]:
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The lines as the logger wrote them, with the place of each."""
     page: list[Piece] = []
     for piece in _pieces(chunks):
@@ -60,7 +58,7 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
             offset += len(raw) + 1
 
 
-def restored(page: Sequence[Piece]) -> list[Entry]:
+def restored(page: Sequence[Piece]) -> list[Placed]:
     """The lines of one page of a paste: marks around them are removed first, then cells and broken lines restored."""
     pieces = markup.without_tags(characters.plain(page))
     pieces = [piece.reading(cut_objects.opened(piece.text)) for piece in pieces]
@@ -68,7 +66,7 @@ def restored(page: Sequence[Piece]) -> list[Entry]:
     found = tables.split(pieces)
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
-    done: list[Entry] = [(each.offset, each.number, each.line) for each in found if not isinstance(each, Piece)]
+    done: list[Placed] = [each for each in found if not isinstance(each, Piece)]
     after_blank, in_settings, after_record = True, False, False
     for piece in parted(_with_messages(_whole(pieces, timed=timed))):
         if not piece.text.strip():

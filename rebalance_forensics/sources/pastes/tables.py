@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.envelopes.base import Line, Placed, instant
 from rebalance_forensics.sources.envelopes.csv_rows import cells_of
 from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.json_field_names import HOSTS, TEXTS, TIMES, is_called
@@ -30,14 +30,6 @@ _OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*\Z",
 _CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*\"(?:[\t,;]|\Z)")
 # The most lines of a cell: the stack trace of a record.
 _LONGEST_CELL = 400
-
-
-class Row(Struct, frozen=True):
-    """A row of a table and the log line in it."""
-
-    offset: int
-    number: int
-    line: Line
 
 
 class _Columns(Struct, frozen=True):
@@ -98,9 +90,9 @@ def has_open_cells(lines: Sequence[str]) -> bool:
     return any(_lines_of_row(pieces, at) > 1 for at in range(len(pieces)))
 
 
-def split(pieces: Sequence[Piece]) -> list[Piece | Row]:
+def split(pieces: Sequence[Piece]) -> list[Piece | Placed]:
     """The pieces, those that are rows of a table as rows."""
-    done: list[Piece | Row] = []
+    done: list[Piece | Placed] = []
     for run, delimiter in _runs(_with_whole_cells(pieces)):
         if delimiter is None:
             done.extend(run)
@@ -211,7 +203,7 @@ def _first(cells: Sequence[str], names: Sequence[str]) -> int | None:
     return next((index for index, cell in enumerate(cells) if cell and is_called(cell, names)), None)
 
 
-def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Row:
+def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Placed:
     """The log line in a row, with the time and host beside it."""
     text = columns.text if columns.text is not None and columns.text < len(cells) else _longest(cells)
     others = [index for index in range(len(cells)) if index != text]
@@ -225,7 +217,7 @@ def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Row:
     written = cells[time].strip("[]\"'") if time is not None else ""
     stamp = read_stamp(written) if written else None
     zoned = stamp is not None and stamp.form == "full" and stamp.offset_minutes is not None
-    return Row(
+    return (
         piece.offset,
         piece.number,
         Line(

@@ -189,7 +189,7 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
     return offset_at(utc_ms + east, utc_ms)
 
 
-def _agreed(sample: Sample, host: str | None = None) -> tuple[int, int, int] | None:
+def _agreed(sample: Sample, host: str | None) -> tuple[int, int, int] | None:
     """The offset on which a host's ties agree, with the first pair of times that shows it."""
     found = [
         (offset, local, utc, sure)

@@ -20,9 +20,9 @@ from rebalance_forensics.sources.times.zones import ZoneRules
 from rebalance_forensics.utc_offsets import name_of_offset
 
 
-def profile(file: InputFile, tz: ZoneRules | None = None) -> FileProfile:
+def profile(file: InputFile) -> FileProfile:
     """The profile of one file; without dates in it, its name and its age date it."""
-    return profiles([file], tz)[0]
+    return profiles([file])[0]
 
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:

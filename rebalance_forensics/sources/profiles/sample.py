@@ -91,7 +91,7 @@ def sample_of(file: InputFile) -> Sample:
     sample.cut_at = _cut_at(lines, first)
     if sample.document is None and _is_paste(file, sample, first):
         sample.document, sample.cut_at = documents.PASTE, None
-        first = _parsed([row.line for row in documents.rows(iter((sample.head,)), documents.PASTE)], _HEAD_RECORDS)
+        first = _parsed([line for _, _, line in documents.rows(iter((sample.head,)), documents.PASTE)], _HEAD_RECORDS)
         sample.elsewhere = []
     sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
@@ -151,7 +151,7 @@ def _entries(file: InputFile, kind: str) -> list[Line]:
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
         rows = documents.rows(chunks_of(file.place), kind)
-        lines.extend(row.line for row in islice(rows, _HEAD_RECORDS))
+        lines.extend(line for _, _, line in islice(rows, _HEAD_RECORDS))
     return lines
 
 

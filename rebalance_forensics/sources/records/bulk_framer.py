@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -10,13 +10,12 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.lines.blocks import Block, LineStarts
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.lines.searchable import Relevant
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.line_framer import long_line
 from rebalance_forensics.sources.records.profiled_peeler import DATED
 from rebalance_forensics.sources.records.record_builder import MAX_BYTES, MAX_LINES, Batch, Framed, in_batches
-
-Relevant = Callable[[bytes], Sequence[int]]
 
 _NEWLINE = 0x0A
 _SEPARATOR = 0x1E

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,12 +11,10 @@ from msgspec.structs import replace
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.lines.blocks import Block
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
-from rebalance_forensics.sources.lines.searchable import hit_lines
+from rebalance_forensics.sources.lines.searchable import Relevant, hit_lines
 from rebalance_forensics.sources.profiles.sample import first_lines
 from rebalance_forensics.sources.records.seams import Seam
 from rebalance_forensics.sources.records.splits import Split
-
-Relevant = Callable[[bytes], Sequence[int]]
 
 # The most bytes of the next file that can continue a record.
 CONTINUATION_BYTES = 256 << 10

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.lines.blocks import Block
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.text import text_of
@@ -16,8 +16,6 @@ from rebalance_forensics.sources.records.profiled_peeler import Peeler
 from rebalance_forensics.sources.records.record_builder import Framed
 
 _MOST_PARTS = 4096
-Placed = tuple[int, int, Line]
-"""Byte offset, line number, and the line before peeling."""
 
 
 @dataclass(slots=True)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from msgspec.structs import replace
 
 from rebalance_forensics.records import LogRecord, Origin
 from rebalance_forensics.sources import documents, layouts
-from rebalance_forensics.sources.envelopes.base import Line
+from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.files.containers import UNREADABLE
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.lines.blocks import Block, from_first_line, whole_lines
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.line_ends import LOOK_BEHIND, after_padding, line_feeds
+from rebalance_forensics.sources.lines.searchable import Relevant
 from rebalance_forensics.sources.profiles.peeler import opened, parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.bulk_framer import BulkFramer
 from rebalance_forensics.sources.records.envelope_framer import EnvelopeFramer
 from rebalance_forensics.sources.records.file_ends import FileEnd
-from rebalance_forensics.sources.records.line_framer import Framer, Placed, long_line, placed_lines
+from rebalance_forensics.sources.records.line_framer import Framer, long_line, placed_lines
 from rebalance_forensics.sources.records.record_builder import Batch, Framed, Recorder, in_batches
 from rebalance_forensics.sources.records.seams import Seam
 from rebalance_forensics.sources.records.splits import Split
@@ -31,9 +32,7 @@ from rebalance_forensics.sources.times.timestamps import Stamp
 _NO_TEXT = b"\x00 \t\r\x0b\x0c"
 
 
-def counted_without_hits(
-    blocks: Iterable[Block], end: int | None, relevant: Callable[[bytes], Sequence[int]], counts: SplitCounts
-) -> bool:
+def counted_without_hits(blocks: Iterable[Block], end: int | None, relevant: Relevant, counts: SplitCounts) -> bool:
     """Count the lines that start before `end`; False as soon as a prefilter finds something in them."""
     # Each line of such a file would be tried in every envelope and layout: 60 us, where a search takes 0.3.
     for block in blocks:
@@ -57,8 +56,6 @@ def _until(data: bytes, stop: int) -> bytes:
     """The lines that start before a place."""
     return data if stop >= len(data) else data[: data.find(b"\n", stop - 1) + 1 or len(data)]
 
-
-Relevant = Callable[[bytes], Sequence[int]]
 
 __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
 
@@ -129,8 +126,7 @@ def _frame_document(split: Split, chunks: Iterator[bytes], counts: SplitCounts) 
 
     def placed() -> Iterator[Placed]:
         try:
-            for row in documents.rows(counted, split.profile.document or ""):
-                yield row.offset, row.number, row.line
+            yield from documents.rows(counted, split.profile.document or "")
         except Damage as damage:
             counts.complain(str(damage))
 
