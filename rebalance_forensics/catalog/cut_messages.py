@@ -100,8 +100,7 @@ class CutMessages(Struct, frozen=True):
         """
         if len(peeled.stages[0]) + len(tail) > _LONGEST or not (peeled.stages[-1] or tail):
             return None
-        fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level)]
-        fitting = [each for each in fitting if since is None or not _is_outdated(each[0], since)]
+        fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level, since)]
         from_logger = [each for each in fitting if _logged_by(each[0], logger)]
         found = sorted(from_logger or fitting, key=lambda each: -each[1].own)
         best = _most_specific([(entry, left) for entry, left in found if left.own == found[0][1].own])
@@ -152,7 +151,9 @@ class CutMessages(Struct, frozen=True):
             if not _takes(entry, peeled):
                 continue
             for head in peeled.stages if entry.dressed else peeled.stages[-1:]:
-                alike = _begins_alike(entry.program.lead, head) if head else self._ends_alike(entry.program, tail)
+                lead = entry.program.lead
+                begins = len(lead) >= _SHORTEST_LEAD and (head.startswith(lead) or lead.startswith(head))
+                alike = begins if head else self._ends_alike(entry.program, tail)
                 if alike and (left := self._left(entry.program, head, tail)):
                     yield entry, left
 
@@ -174,7 +175,9 @@ class CutMessages(Struct, frozen=True):
     def _left(self, program: Program, head: str, tail: str) -> Left | None:
         """The fields of a text whose beginning and end are left; None where it is not of this program."""
         before, behind = _before(program, head), _behind(program, tail)
-        if before is None or behind is None or _clash(before.whole, behind.whole):
+        if before is None or behind is None:
+            return None
+        if any(before.whole[n] != behind.whole[n] for n in before.whole.keys() & behind.whole.keys()):
             return None
         whole = {**behind.whole, **before.whole}
         own = min(before.own + behind.own, sum(map(len, program.words)))
@@ -227,15 +230,14 @@ def _takes(entry: Entry, peeled: Peeled) -> bool:
     return not entry.prefixes or peeled.kind in entry.prefixes
 
 
-def _may_be_of(entry: Entry, role: str | None, level: str | None) -> bool:
+def _may_be_of(entry: Entry, role: str | None, level: str | None, since: Release | None) -> bool:
     """True if the process that a prefix shows may have logged it: a broker logs nothing that a client does."""
+    of_broker = entry.pattern.startswith("broker/")
     if entry.only_at_debug and level not in (None, "DEBUG", "TRACE"):
         return False
-    return role is None or role == "unknown" or (role == "broker") == entry.pattern.startswith("broker/")
-
-
-def _is_outdated(entry: Entry, since: Release) -> bool:
-    return entry.pattern.startswith("broker/") and entry.releases is not None and entry.releases[1] < since
+    if of_broker and since is not None and entry.releases is not None and entry.releases[1] < since:
+        return False
+    return role is None or role == "unknown" or (role == "broker") == of_broker
 
 
 def _logged_by(entry: Entry, logger: str | None) -> bool:
@@ -300,10 +302,6 @@ def _alike(words: str, text: str) -> int:
     return min(len(words), len(text)) if text.startswith(words) or words.startswith(text) else 0
 
 
-def _clash(before: Mapping[int, str], behind: Mapping[int, str]) -> bool:
-    return any(before[n] != behind[n] for n in before.keys() & behind.keys())
-
-
 def _word_of(name: str, kind: str, text: str) -> Fields:
     """Which of a few words begins so."""
     words = [word for word in kind.split("|") if word.startswith(text)] if text and "|" in kind else []
@@ -314,10 +312,6 @@ def _common(readings: Sequence[Fields]) -> Fields:
     """What all of them say."""
     first, *others = readings
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
-
-
-def _begins_alike(lead: str, text: str) -> bool:
-    return len(lead) >= _SHORTEST_LEAD and (text.startswith(lead) or lead.startswith(text))
 
 
 @lru_cache(maxsize=2048)

@@ -76,7 +76,9 @@ class Index(Generic[T]):
         self.rest = Sieve(not_leading)
         """All that are not found by how a text begins."""
         self._by_opening = {
-            opening: [(width, _sieved(table)) for width, table in tables.items()]
+            opening: [
+                (width, {lead: Sieve(places) for lead, places in table.items()}) for width, table in tables.items()
+            ]
             for opening, tables in by_opening.items()
         }
 
@@ -113,10 +115,6 @@ class Index(Generic[T]):
             if (sieve := table.get(text[:width])) is not None:
                 found += sieve.through(text)
         return found
-
-
-def _sieved(table: dict[str, list[Place[T]]]) -> dict[str, Sieve[T]]:
-    return {lead: Sieve(places) for lead, places in table.items()}
 
 
 def _things(found: list[Place[T]]) -> list[T]:

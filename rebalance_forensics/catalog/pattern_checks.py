@@ -8,26 +8,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rebalance_forensics.catalog import fields as event_fields
+from rebalance_forensics.catalog import loader
 from rebalance_forensics.catalog.compiled_catalog import Entry, compile_catalog, compile_entry, type_names
-from rebalance_forensics.catalog.fields import (
-    SPEAKER_FIELDS,
-    FieldError,
-    FieldValue,
-    coerce,
-    declared,
-    defaults,
-    frozen,
-    required,
-)
+from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, coerce
 from rebalance_forensics.catalog.literals import words_to_search
-from rebalance_forensics.catalog.loader import (
-    load_errors,
-    load_pattern,
-    names_errors,
-    pattern_files,
-    pattern_id,
-    shipped_patterns,
-)
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog, clean
 from rebalance_forensics.catalog.pattern import (
@@ -96,7 +81,7 @@ class Proof:
                 continue
             if entry.prefixes and peeled.kind not in entry.prefixes:
                 return f"sample {sample.name!r}: its prefix {peeled.kind!r} is none of {', '.join(entry.prefixes)}."
-            missing = required(str(pattern.event)) - fields.keys() if pattern.event else frozenset()
+            missing = event_fields.required(str(pattern.event)) - fields.keys() if pattern.event else frozenset()
             if missing:
                 return f"sample {sample.name!r}: {pattern.event} needs {', '.join(sorted(missing))}; nothing fills it."
         return f"no template matches the sample {sample.name!r}."
@@ -106,7 +91,8 @@ class Proof:
         stages = [stage for sample in pattern.samples for stage in peel(clean(sample.message)).stages]
         for entry, template in zip(entries, pattern.templates, strict=True):
             if not any(self._catalog.read(entry, stage) is not None for stage in stages):
-                yield _unproven(pattern, template)
+                sentence = "no sample matches this template; add one under samples:."
+                yield Problem(pattern.path, template.line, sentence)
 
     def _fragment_problems(self, pattern: Pattern) -> Iterator[Problem]:
         read = self._catalog.fragment(str(pattern.fragment))
@@ -122,12 +108,8 @@ class Proof:
                 yield Problem(pattern.path, reject.line, f"the reject {reject.name!r} matches all the same.")
 
 
-def _unproven(pattern: Pattern, template: Template) -> Problem:
-    return Problem(pattern.path, template.line, "no sample matches this template; add one under samples:.")
-
-
 def _wanted(sample: Sample) -> dict[str, FieldValue]:
-    return {name: frozen(value) for name, value in (sample.fields or {}).items()}
+    return {name: event_fields.frozen(value) for name, value in (sample.fields or {}).items()}
 
 
 def _present(fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
@@ -148,10 +130,10 @@ def _differences(match: Match, sample: Sample) -> Iterator[str]:
     """Where the match says something else than the sample wants; what a prefix says need not be listed."""
     if match.event is None and sample.fields is None:
         return
-    hints = declared(match.event) if match.event else {}
+    hints = event_fields.declared(match.event) if match.event else {}
     spoken = peel(clean(sample.message)).fields
     wanted = _wanted(sample)
-    unsaid = defaults(match.event) if match.event else {}
+    unsaid = event_fields.defaults(match.event) if match.event else {}
     for name, value in wanted.items():
         try:
             expected = coerce(value, hints[name]) if name in hints else value
@@ -192,7 +174,7 @@ def _value(value: FieldValue) -> str:
 def check(paths: Sequence[Path]) -> list[Problem]:
     """Every problem of the pattern files given (directories or files), each tried within the whole catalog."""
     asked = {identifier: path for path, identifier in _asked(paths)}
-    shipped = {identifier: path for path, identifier in pattern_files([shipped_patterns()])}
+    shipped = {identifier: path for path, identifier in loader.pattern_files([loader.shipped_patterns()])}
     loaded = Loaded({**shipped, **asked})
     catalog = loaded.catalog()
     proof = Proof(catalog)
@@ -224,7 +206,7 @@ def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:
     found: list[tuple[Path, str]] = []
     for path in paths:
         if path.is_dir():
-            found += pattern_files([path])
+            found += loader.pattern_files([path])
         else:
             found.append((path, _id_of_file(path)))
     return found
@@ -233,9 +215,9 @@ def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:
 def _id_of_file(path: Path) -> str:
     """A file's id within the folder of patterns it lies in; else its folder's name and its own."""
     resolved = path.resolve()
-    shipped = shipped_patterns().resolve()
+    shipped = loader.shipped_patterns().resolve()
     root = shipped if resolved.is_relative_to(shipped) else resolved.parent.parent
-    return pattern_id(resolved, root)
+    return loader.pattern_id(resolved, root)
 
 
 class Loaded:
@@ -261,10 +243,10 @@ class Loaded:
 
     def _load(self, path: Path, identifier: str) -> Pattern | None:
         try:
-            if names_errors(identifier):
-                self.errors |= load_errors(path)
+            if loader.names_errors(identifier):
+                self.errors |= loader.load_errors(path)
                 return None
-            return load_pattern(path, identifier)
+            return loader.load_pattern(path, identifier)
         except PatternError as error:
             self.problems.append(error.problem)
             return None
@@ -285,8 +267,7 @@ class Loaded:
 
 def shape_problems(pattern: Pattern, types: Types) -> Iterator[Problem]:
     """Everything that can be said without matching."""
-    sentences = list(_missing(pattern))
-    yield from (Problem(pattern.path, pattern.line, f"{sentence}.") for sentence in sentences)
+    yield from (Problem(pattern.path, pattern.line, f"{sentence}.") for sentence in _missing(pattern))
     for template in pattern.templates:
         for sentence in _template_problems(pattern, template, types):
             yield Problem(pattern.path, template.line, f"{sentence}.")
@@ -317,7 +298,7 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
 
 
 def _unknown_fields(event: str, template: Template, parts: tuple[Part, ...], types: Types) -> Iterator[str]:
-    hints = declared(event)
+    hints = event_fields.declared(event)
     known = hints.keys() | SPEAKER_FIELDS | {"group", IGNORED}
     for hole in holes_of(parts):
         composite = hole.type in types and types[hole.type].composite
@@ -335,7 +316,7 @@ def _unknown_fields(event: str, template: Template, parts: tuple[Part, ...], typ
 
 def main(arguments: Sequence[str]) -> Iterator[str]:
     """One line a problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
-    return map(str, check([Path(argument) for argument in arguments] or [shipped_patterns()]))
+    return map(str, check([Path(argument) for argument in arguments] or [loader.shipped_patterns()]))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import cast
 
 import re2
@@ -75,10 +75,6 @@ def _with_marks(text: str, places: list[int]) -> str:
 
 
 def _translated(source: str) -> str:
-    return "".join(chain.from_iterable(_tokens(source)))
-
-
-def _tokens(source: str) -> list[str]:
     """The program in RE2's dialect, token by token."""
     written: list[str] = []
     inside = False
@@ -90,7 +86,7 @@ def _tokens(source: str) -> list[str]:
         else:
             inside = (inside or bool(token["opens"])) and not token["closes"]
             written.append(token[0])
-    return written
+    return "".join(written)
 
 
 def _escaped(char: str, *, inside: bool) -> str:

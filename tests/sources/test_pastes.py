@@ -128,8 +128,7 @@ def test_dashes_that_an_editor_made_typographic_are_plain_ones_though_half_of_th
 
 def test_texts_of_a_json_document_are_the_lines_they_hold() -> None:
     said = r"JOIN [orders-1#consumer-2] [thrd:main]: Group \"payments\": join with 1 subscribed topic(s)"
-    (line,) = plain([Piece(0, 0, f'"{said}"' + "}      ")])
-    assert line.text == said.replace("\\", "")
+    assert plain(f'"{said}"' + "}      ") == said.replace("\\", "")
 
 
 TRACE = "java.lang.IllegalStateException: payments\nat com.acme.Payments.take(Payments.java:64)"

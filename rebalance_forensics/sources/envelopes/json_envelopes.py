@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.records import EpochMs
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Envelope, Line, instant
 from rebalance_forensics.sources.layouts.json_field_names import host_in, instant_in, leaves_of, text_in
@@ -90,15 +89,10 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         fields = object_of(line.text) if line.fields is None else line.fields
         if fields is None or any(lookup(fields, path) is None for path in self.requires):
             return None
-        if self.either and not self._has_either(fields):
+        either = [paths for paths in self.either if all(lookup(fields, path) is not None for path in paths)]
+        if self.either and (not either or first_text(fields, self.text) is None):
             return None
         return tuple(self._line(line, entry) for entry in self.entries_of(fields))
-
-    def _has_either(self, fields: Fields) -> bool:
-        """True if all keys of one list are there, and the text that the envelope wraps."""
-        return first_text(fields, self.text) is not None and any(
-            all(lookup(fields, path) is not None for path in paths) for paths in self.either
-        )
 
     def entries_of(self, fields: Fields) -> Sequence[Fields]:
         """The objects inside, or the object itself where it wraps one line."""
@@ -122,14 +116,11 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             line,
             text=(text or "").removesuffix("\n"),
             fields=content,
-            at=self._time(fields, content) or line.at,
+            at=instant(first_text(content, self.time)) or instant(first_text(fields, self.time)) or line.at,
             host=first_text(content, self.host) or first_text(fields, self.host) or line.host,
             stream=f"{line.stream}{first_text(fields, self.stream) or ''}",
             partial=self.is_partial(fields),
         )
-
-    def _time(self, fields: Fields, content: Fields) -> EpochMs | None:
-        return instant(first_text(content, self.time)) or instant(first_text(fields, self.time))
 
 
 class DockerEntry(JsonEnvelope, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line, instant
 from rebalance_forensics.sources.envelopes.json_envelopes import JsonEnvelope
+from rebalance_forensics.sources.layouts.json_field_names import LABEL
 from rebalance_forensics.sources.layouts.json_fields import Fields, lookup
 
 # The pod before what runs in it, and both before the machine.
@@ -29,7 +30,6 @@ _LINE = re.compile(
     r'(?:[\w.]+="(?:[^"\\]|\\.)*"(?:, )?)*)\}\s?(?P<text>.*)',
     re.DOTALL,
 )
-_LABEL = re.compile(r'(?<![\w.])([\w.]++)="((?:[^"\\]|\\.)*)"')
 
 
 class Labelled(JsonEnvelope, frozen=True, kw_only=True):
@@ -69,6 +69,6 @@ def text_line(line: Line) -> Sequence[Line] | None:
     match = _LINE.match(line.text) if line.fields is None else None
     if match is None:
         return None
-    labels = dict(_LABEL.findall(match["labels"]))
+    labels = dict(LABEL.findall(match["labels"]))
     host = next((labels[label] for label in _HOST_LABELS if label in labels), line.host)
     return (replace(line, text=match["text"], at=instant(match["time"]), host=host, stream=labels.get("stream", "")),)

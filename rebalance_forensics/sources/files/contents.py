@@ -55,6 +55,10 @@ class Findings:
     errors: list[tuple[str, str]] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
 
+    def complain(self, path: str, why: object) -> None:
+        """Note why something cannot be read."""
+        self.errors.append((path, f"{path}: {why}"))
+
 
 def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
     """Take one file, or the members of the archive it is; raises OSError when it cannot be opened."""
@@ -74,7 +78,7 @@ def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
         try:
             look.sort_out(replace(file, stamp=stamp), stream, depth=0)
         except Spent as spent:
-            found.errors.append((file.path, f"{file.path}: {spent}"))
+            found.complain(file.path, spent)
         found.files.extend(look.shared_out())
 
 
@@ -95,7 +99,7 @@ class _Look:
         codecs, chunks = unwrapped(pieces(stream), self.meter)
         start, problem = _beginning(chunks)
         if not start and problem:
-            self.found.errors.append((file.path, f"{file.path}: {problem}"))
+            self.found.complain(file.path, problem)
         elif kind := container_of(start):
             self._descend(file, kind, depth)
         elif is_own_output(file.path, start):
@@ -117,20 +121,21 @@ class _Look:
         """Take the members of an archive; what cannot be read is named and the rest is taken."""
         if depth >= MAX_DEPTH:
             limit = f"archives are nested more than {MAX_DEPTH} deep here"
-            self.found.errors.append((file.path, f"{file.path}: {limit}; unpack the outer ones and give the directory"))
+            self.found.complain(file.path, f"{limit}; unpack the outer ones and give the directory")
             return
         try:
             with self.archives.archive(file.place, self.meter) as archive:
                 if archive.problem:
-                    self.found.errors.append((file.path, f"{file.path}: {archive.problem}"))
+                    self.found.complain(file.path, archive.problem)
                 self._take_members(file, archive, depth)
         except Spent:
             raise
         except Damage as damage:
-            self.found.errors.append((file.path, f"{file.path}: {damage}"))
+            self.found.complain(file.path, damage)
         except UNREADABLE as error:
-            sentence = f"the {kind} archive is damaged ({error}); the members before that were read"
-            self.found.errors.append((file.path, f"{file.path}: {sentence}"))
+            self.found.complain(
+                file.path, f"the {kind} archive is damaged ({error}); the members before that were read"
+            )
         except Exception as error:  # noqa: BLE001 - whatever it was, what was found by then is read
             sentence = defects.sentence(f"{file.path}: not all members could be listed", error)
             self.found.errors.append((file.path, sentence))

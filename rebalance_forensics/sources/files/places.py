@@ -114,7 +114,7 @@ def raw(location: str) -> BinaryIO:
     """The outermost file, by byte ranges; raises OSError for what is none, and never waits for it."""
     if "://" in location and "opener" in _REMOTE:
         return _REMOTE["opener"](location)
-    stream = _File(location, "rb", opener=_opened_at_once)
+    stream = _File(location, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE))
     if kind := special(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(f"it is {kind}, not a file")
@@ -137,10 +137,6 @@ def _there(got: Got | None) -> Got:
     if got is None:
         raise BlockingIOError(errno.EAGAIN, "it has no end: its reader waits for more to be written")
     return got
-
-
-def _opened_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | _AT_ONCE)
 
 
 def stamp_of(stream: BinaryIO) -> Stamp | None:

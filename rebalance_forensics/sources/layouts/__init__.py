@@ -84,27 +84,23 @@ def is_json(name: str) -> bool:
 
 def begins_record(text: str) -> bool:
     """True if a record surely begins with this text, which proves that what stands in front of it is an envelope."""
-    return not _continues_record(text) and _is_record(header_layout(text), text)
+    return not _continues_record(text) and begins_record_in(header_layout(text), text)
 
 
 def begins_record_in(name: str | None, text: str) -> bool:
     """True if a record surely begins with this text, whose header is of this layout, or of none."""
-    return not _continues_record(text) and _is_record(name, text)
-
-
-def _continues_record(text: str) -> bool:
-    # Asked first, for most lines of a config dump or a trace, and of a message in several lines, are known by this.
-    return text[:1] in (" ", "\t", "") or begins_as_kafka_does(text)
-
-
-def _is_record(name: str | None, text: str) -> bool:
-    if name is None:
+    if name is None or _continues_record(text):
         return False
     layout = by_name()[name]
     if layout.rank < FALLBACK:
         return True
     parsed = layout.parse(text)
     return parsed is not None and parsed.stamp is not None and parsed.level is not None
+
+
+def _continues_record(text: str) -> bool:
+    # Asked first, for most lines of a config dump or a trace, and of a message in several lines, are known by this.
+    return text[:1] in (" ", "\t", "") or begins_as_kafka_does(text)
 
 
 def end_of_time(line: str) -> int:

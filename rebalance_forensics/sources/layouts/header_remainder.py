@@ -118,8 +118,10 @@ class _Heading:
             return True
         if token["level"] or (token["letter"] and self.named):
             return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
-        if token["heartbeat"] or token["jvm"] or self._is_worker(token) or self._is_method(token[0]):
-            self.thread = token["heartbeat"] or self.thread or token["name"] or token["worker"]
+        # Fluentd numbers its worker processes behind the level.
+        worker = token["worker"] if self.level is not None and not self.loose else None
+        if token["heartbeat"] or token["jvm"] or worker or self._is_method(token[0]):
+            self.thread = token["heartbeat"] or self.thread or token["name"] or worker
             self._settle()
             return True
         if self.level is not None and not self.loose and _PYTHONS.match(token[0]):
@@ -133,10 +135,6 @@ class _Heading:
         if token["logger"] or token["word"] or token["letter"]:
             return self._word(token[0])
         return before < self.at
-
-    def _is_worker(self, token: re.Match[str]) -> bool:
-        """Fluentd numbers its worker processes behind the level."""
-        return token["worker"] is not None and self.level is not None and not self.loose
 
     def _is_method(self, text: str) -> bool:
         """java.util.logging's `%2$s` is the class and the method: a constructor, or a word before Kafka's own begin."""

@@ -27,7 +27,7 @@ _KEYS = ("key", "field", "name", "k")
 _VALUES = ("value", "v")
 _TAG = re.compile(r"(?P<key>[A-Za-z][\w./-]*):(?P<value>\S.*)")
 _HOST = re.compile(r"/?[A-Za-z0-9_][\w.:@/\[\]$-]*(?<!\.log)\Z")
-_LABEL = re.compile(r'(?<![\w.])([\w.]++)="((?:[^"\\]|\\.)*)"')
+LABEL = re.compile(r'(?<![\w.])([\w.]++)="((?:[^"\\]|\\.)*)"')
 _LEVEL = re.compile(rf"(?:{LEVEL}|[A-Za-z]+ormation(?:al)?)\Z", re.IGNORECASE)
 _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
@@ -128,7 +128,7 @@ def _written(text: str) -> object:
     """The object that a text spells: JSON, or Loki's and Prometheus's labels."""
     with suppress(ValueError, RecursionError):
         return json.loads(whole_characters(text))
-    return dict(_LABEL.findall(text))
+    return dict(LABEL.findall(text))
 
 
 def _in_list(path: str, values: Sequence[object], deep: int) -> Iterator[Leaf]:

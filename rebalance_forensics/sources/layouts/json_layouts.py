@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from rebalance_forensics.sources.layouts import json_field_names as names
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, level_of
 from rebalance_forensics.sources.layouts.client_facts import GO_FACTS, KAFKAJS_FACTS, with_facts
-from rebalance_forensics.sources.layouts.json_field_names import (
-    OWN_HOSTS,
-    THREADS,
-    first_called,
-    leaves_of,
-    level_in,
-    logger_in,
-    stamp_in,
-    text_in,
-    trace_in,
-)
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
 from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stamp_at
 
@@ -67,7 +57,7 @@ class JsonLayout(ObjectLayout, frozen=True, kw_only=True, forbid_unknown_fields=
         message = first_text(fields, self.message)
         if message is None or any(lookup(fields, path) is None for path in self.requires):
             return None
-        trace = first_text(fields, self.trace) or trace_in(fields)
+        trace = first_text(fields, self.trace) or names.trace_in(fields)
         return Parsed(
             stamp=_stamp(fields, self.time),
             level=level_of(first_text(fields, self.level)),
@@ -83,18 +73,18 @@ class AnyObject(ObjectLayout, frozen=True, kw_only=True):
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
         """Take a record apart that an envelope has already read as JSON."""
-        leaves = leaves_of(fields)
-        message = text_in(leaves, lambda text: False)  # noqa: ARG005 - by its name only
-        level, logger, stamp = level_in(leaves), logger_in(leaves), stamp_in(leaves)
+        leaves = names.leaves_of(fields)
+        message = names.text_in(leaves, lambda text: False)  # noqa: ARG005 - by its name only
+        level, logger, stamp = names.level_in(leaves), names.logger_in(leaves), names.stamp_in(leaves)
         if not message or not (level or logger or stamp):
             return None
         return Parsed(
             stamp=stamp,
             level=level_of(level),
             logger=logger,
-            thread=first_called(leaves, THREADS),
-            message=_with_trace(with_facts(message, fields), trace_in(fields)),
-            host=first_called(leaves, OWN_HOSTS),
+            thread=names.first_called(leaves, names.THREADS),
+            message=_with_trace(with_facts(message, fields), names.trace_in(fields)),
+            host=names.first_called(leaves, names.OWN_HOSTS),
         )
 
 

@@ -60,10 +60,9 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
 
 def restored(page: Sequence[Piece]) -> list[Placed]:
     """The lines of one page of a paste: marks around them are removed first, then cells and broken lines restored."""
-    pieces = markup.without_tags(characters.plain(page))
-    pieces = [piece.reading(cut_objects.opened(piece.text)) for piece in pieces]
-    pieces = dates.in_english(marks.stripped(pieces))
-    found = tables.split(pieces)
+    pieces = markup.without_tags([piece.reading(characters.plain(piece.text)) for piece in page])
+    pieces = marks.stripped([piece.reading(cut_objects.opened(piece.text)) for piece in pieces])
+    found = tables.split([piece.reading(dates.in_english(piece.text)) for piece in pieces])
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Placed] = [each for each in found if not isinstance(each, Piece)]

@@ -6,8 +6,6 @@ import html
 import re
 from collections.abc import Iterable
 
-from rebalance_forensics.sources.pastes.piece import Piece
-
 _BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _NOTHING = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -48,12 +46,8 @@ def has_bold(lines: Iterable[str]) -> bool:
     return any("**" in line and len(_BOLD.findall(line)) > 1 for line in lines)
 
 
-def plain(pieces: Iterable[Piece]) -> list[Piece]:
-    """The lines with the characters that a terminal would have shown."""
-    return [piece.reading(_plain(piece.text)) for piece in pieces]
-
-
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The line with the characters that a terminal would have shown."""
     if not text.isascii():
         text = text.translate(_PLAIN)
     if "://" in text or "mailto:" in text:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from rebalance_forensics.sources.pastes.piece import Piece
 
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # By how they begin: in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Turkish, Russian, and in the
@@ -37,12 +34,8 @@ _COUNTED = re.compile(
 )
 
 
-def in_english(pieces: Iterable[Piece]) -> list[Piece]:
-    """The lines with the date in front written as an English logger would."""
-    return [piece.reading(_dated(piece.text)) for piece in pieces]
-
-
-def _dated(text: str) -> str:
+def in_english(text: str) -> str:
+    """The line with the date in front written as an English logger would."""
     match = _NAMED.match(text)
     if match is not None and (month := _month(match["month"])) is not None:
         bracket = match["front"][:1] if match["front"].startswith("[") else ""

@@ -51,7 +51,9 @@ def has_fence(lines: Sequence[str]) -> bool:
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
     """The lines without the marks around them; marks may be nested, so they are removed until nothing changes."""
-    found = [piece.reading("" if _BORDER.match(piece.text) else _unfenced(piece.text)) for piece in _dedented(pieces)]
+    found = [
+        piece.reading("" if _BORDER.match(piece.text) else _GLUED.sub("", piece.text)) for piece in _dedented(pieces)
+    ]
     for _ in range(_DEEPEST):
         before = found
         found = _without_numbers(found)
@@ -72,10 +74,6 @@ def _dedented(pieces: Sequence[Piece]) -> Sequence[Piece]:
     indents = [len(piece.text) - len(piece.text.lstrip(" \t")) for piece in pieces if piece.text.strip()]
     least = min(indents, default=0)
     return [piece.reading(piece.text[least:]) for piece in pieces] if least else pieces
-
-
-def _unfenced(text: str) -> str:
-    return _GLUED.sub("", text) if "```" in text else text
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:

@@ -12,7 +12,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 from rebalance_forensics.sources.layouts.split_messages import awaits_message
-from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
+from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 
 _LOOKED_AT = 300
 _SHORT = 2048

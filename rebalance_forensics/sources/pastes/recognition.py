@@ -63,7 +63,7 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
     longest = max(lengths, default=0)
     if sum(length >= longest - _NEAR_THE_EDGE for length in lengths) * _FULL_LINES < len(lengths):
         return False
-    pieces = marks.stripped(characters.plain([Piece(0, 0, line) for line in lines]))
+    pieces = marks.stripped([Piece(0, 0, characters.plain(line)) for line in lines])
     texts = [piece.text for piece in pieces]
     return wraps.width_of(texts, timed=any(map(has_time, texts))) is not None
 
@@ -76,7 +76,7 @@ def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
         for before, line in zip(above, lines, strict=False)
         if line.strip() and line not in headers and not lacks_message(before)
     ]
-    found = marks.stripped(characters.plain(others))
+    found = marks.stripped([piece.reading(characters.plain(piece.text)) for piece in others])
     lost = sum(
         looks_like_record(after.text) and not looks_like_record(before.text)
         for before, after in zip(others, found, strict=True)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
+from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
     has_time,
@@ -155,16 +155,14 @@ def _may_go_on(before: str, after: str) -> bool:
         return False
     if not before.strip() or not after.strip() or after.startswith(_NEVER_BROKEN) or before.startswith("\t"):
         return False
-    if is_exception(after) and (before.rstrip().endswith(_SENTENCE_ENDS) or _begins_a_trace(before, after)):
-        return False
+    if is_exception(after):
+        # Loggers print a stack trace below a line that does not announce it.
+        is_trace = _WHOLE_CLASS.match(after) is not None and _ANNOUNCES.search(before) is None
+        if is_trace or before.rstrip().endswith(_SENTENCE_ENDS):
+            return False
     if before.endswith("):") and any(heading in before for heading in _HEADINGS):
         return False
     return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
-
-
-def _begins_a_trace(before: str, after: str) -> bool:
-    """True for an exception below a line that does not announce it: loggers print a stack trace so."""
-    return _WHOLE_CLASS.match(after) is not None and _ANNOUNCES.search(before) is None
 
 
 def _starts(text: str, *, timed: bool) -> bool:

@@ -88,14 +88,11 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
     done: list[FileProfile] = []
     for file, look, own in zip(files, looks, found, strict=True):
         try:
-            done.append(_dated(file, look.dates, own, _neighbours_of(look.dates, own, known)))
+            itself = look.dates.own if own.partly_dated else None
+            done.append(_dated(file, look.dates, own, Neighbours.of([itself]) if itself else known))
         except Exception as error:  # noqa: BLE001
             done.append(replace(with_defect(own, "its dates could not be told", error), readable=False))
     return done
-
-
-def _neighbours_of(dates: Dates, found: FileProfile, known: Neighbours) -> Neighbours:
-    return Neighbours.of([dates.own]) if dates.own and found.partly_dated else known
 
 
 def _ruled(file: InputFile, found: FileProfile, tz: ZoneRules) -> FileProfile:
@@ -127,6 +124,7 @@ def _chained(
         closed = {each.layout for each in members if each.closed}
         cut_by_size = rotation.are_cut_by_size([files[each] for each in chain])
         for position, index in enumerate(chain):
+            later = [each for each in chain[position + 1 :] if each >= deleted]
             own = done[index] if done[index].layout != layouts.UNKNOWN else replace(known, near_ms=done[index].near_ms)
             done[index] = replace(
                 own,
@@ -138,10 +136,8 @@ def _chained(
                 closed=own.layout in closed,
                 continued=position > 0,
                 cut_by_size=cut_by_size,
-                continues_in=tuple(files[later] for later in chain[position + 1 :] if later >= deleted),
-                followed_by=_followed_by(
-                    looks[index], [looks[later] for later in chain[position + 1 :] if later >= deleted]
-                ),
+                continues_in=tuple(files[each] for each in later),
+                followed_by=_followed_by(looks[index], [looks[each] for each in later]),
             )
     return done
 

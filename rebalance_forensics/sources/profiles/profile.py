@@ -194,10 +194,12 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
     seen = Counter(line.layout for line in headers)
     chain = Counter(line.line.envelopes for line in headers).most_common(1)
     envelopes = chain[0][0] if chain else ()
-    by_host = _zones(headers, sample)
+    votes = _votes(headers)
+    by_host = _zones(votes, sample)
     known = layouts.by_name()
+    layout = seen.most_common(1)[0][0] if seen else layouts.UNKNOWN
     return FileProfile(
-        layout=seen.most_common(1)[0][0] if seen else layouts.UNKNOWN,
+        layout=layout,
         layouts=tuple(name for name, _ in seen.most_common()),
         envelopes=envelopes,
         component=component_of("\n".join(line.raw for line in sample.lines)),
@@ -211,8 +213,9 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         newest_first=_newest_first(sample, headers),
         whole_entries=bool(envelopes) and _in_entries(sample),
         document=sample.document,
-        header_marks=marks_of(sample) if envelopes or _in_json(seen) else None,
-        late=_is_late(headers),
+        header_marks=marks_of(sample) if envelopes or layouts.is_json(layout) else None,
+        # So many lines of a host came so much later or earlier than they were written that it hides the zone.
+        late=any(counter[None] * 2 > counter.total() for counter in votes.values()),
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
         partly_dated=_is_partly_dated(headers),
@@ -256,11 +259,6 @@ def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((host, component or "") for host, component in components.items()))
 
 
-def _in_json(seen: Counter[str]) -> bool:
-    """True if the commonest layout writes JSON objects."""
-    return bool(seen) and layouts.is_json(seen.most_common(1)[0][0])
-
-
 def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
     """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not."""
     # Of layouts that begin with a level any level may come.
@@ -298,10 +296,10 @@ def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
     )
 
 
-def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
+def _zones(votes: _Votes, sample: Sample) -> dict[str | None, str]:
     """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
     tied = dates.tied_offsets(sample)
-    for host, counter in _votes(headers).items():
+    for host, counter in votes.items():
         offset, count = counter.most_common(1)[0]
         if offset is None:
             continue
@@ -311,20 +309,18 @@ def _zones(headers: Sequence[Sampled], sample: Sample) -> dict[str | None, str]:
     return {host: name_of_offset(offset) for host, offset in tied.items()}
 
 
-def _votes(headers: Sequence[Sampled]) -> dict[str | None, Counter[int | None]]:
+_Votes = dict[str | None, Counter[int | None]]
+
+
+def _votes(headers: Sequence[Sampled]) -> _Votes:
     """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
-    votes: dict[str | None, Counter[int | None]] = {}
+    votes: _Votes = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
         if stamp and line.line.at is not None and stamp.form == "full" and stamp.offset_minutes is None:
             offset = offset_between(stamp.local_ms, line.line.at)
             votes.setdefault(line.line.host, Counter())[offset] += 1
     return votes
-
-
-def _is_late(headers: Sequence[Sampled]) -> bool:
-    """True if the lines of a host came so much later or earlier than they were written that it hides the zone."""
-    return any(counter[None] * 2 > counter.total() for counter in _votes(headers).values())
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:

@@ -16,8 +16,8 @@ from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.message_trailer import without_suffix
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
-from rebalance_forensics.sources.lines.jvm_output import JVM_OUTPUT
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 from rebalance_forensics.sources.profiles.peeler import parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.profiled_peeler import Peeler
@@ -50,7 +50,7 @@ class Clock:
         if stamp is None:
             return envelope_at, envelope_at is not None
         if stamp.form == "full":
-            local = self._dated_local(stamp) if stamp.readings else stamp.local_ms
+            local = stamp.in_order(self.profile.date_order).local_ms
             at, zoned = self._instant(stamp, local, envelope_at, host)
             self._dated = at
             return at, zoned
@@ -77,15 +77,13 @@ class Clock:
             )
         return self._zone_by_host[host]
 
-    def _dated_local(self, stamp: Stamp) -> int:
-        return stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
-
     def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
         """The stamp with the date that brings it nearest to another time."""
         if stamp.form == "full":
-            return self._dated_local(stamp)
+            return stamp.in_order(self.profile.date_order).local_ms
         if stamp.form == "no-year":
-            return self._with_year(stamp.local_ms, near)
+            # The year that brings a date nearest to its envelope's time, or to what else is known of the file.
+            return with_year(stamp.local_ms, near if near is not None else self.profile.near_ms)
         if near is None and self.profile.midnight_ms is None:
             near = self._after_last_dated(host)
         if near is not None:
@@ -109,10 +107,6 @@ class Clock:
             days = days_on(before, time_of_day, days)
         self._last[host] = (time_of_day, days)
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
-
-    def _with_year(self, local_ms: int, near: int | None) -> int | None:
-        """The year that brings a date nearest to its envelope's time, or to what else is known of the file."""
-        return with_year(local_ms, near if near is not None else self.profile.near_ms)
 
 
 def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
