@@ -1,9 +1,8 @@
-"""Messages with something left out: what stands before the cut and what stands behind it are both Kafka's own words.
+"""Messages with something left out: what stands before the cut and what stands behind it are both Kafka's own words."""
 
-What was cut away is unknown: a value that the cut goes through is none, and where the words that are left may be of two
-messages, only what both would say is told. Of an id its beginning is kept, marked as one: the lines beside it may show
-it whole.
-"""
+# What was cut away is unknown: a value that the cut goes through is none, and where the words that are left may be of
+# two messages, only what both would say is reported. Of an id its beginning is kept, marked as such: the lines beside
+# it may show it whole.
 
 from __future__ import annotations
 

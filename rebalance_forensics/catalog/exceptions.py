@@ -1,7 +1,7 @@
-"""Application errors: records at ERROR, or with a stack trace, that no Kafka class wrote and no pattern knows.
+"""Application errors: records at ERROR, or with a stack trace, that no Kafka class wrote and no pattern knows."""
 
-An exception just before a close is the cause behind the cause; its wording is the application's own: no template fits.
-"""
+# An exception just before a close is the cause behind the cause; its wording is the application's own: no template
+# fits.
 
 from __future__ import annotations
 

@@ -38,13 +38,12 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class Automaton:
-    """One anchored program by RE2, which fills the same groups as the same program of `regex`.
+    """One anchored program by RE2, which fills the same groups as the same program of `regex`."""
 
-    RE2 does not backtrack: its time grows with the length of the text alone, whatever the text holds. It knows neither
-    blanks beyond ASCII nor a look ahead. The one look ahead that templates compile to, "blanks and a line break
-    follow", becomes a mark that is put into the text wherever that holds; the groups are cut from the text without it.
-    """
-
+    # RE2 does not backtrack: its time grows with the length of the text alone, whatever the text holds. It knows
+    # neither blanks beyond ASCII nor a look ahead. The one look ahead that templates compile to, "blanks and a line
+    # break follow", becomes a mark that is put into the text wherever that holds; the groups are cut from the text
+    # without it.
     def __init__(self, source: str) -> None:
         options = re2.Options()
         options.log_errors = False

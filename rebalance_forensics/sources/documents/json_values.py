@@ -105,21 +105,6 @@ def entry_of(value: object, context: Fields) -> Fields | None:
     return None
 
 
-def entries_in(value: object, context: Fields) -> Iterator[Fields]:
-    """The entries in a value, in order, however they are wrapped."""
-    if not is_wrapping(value, named_columns(context)):
-        if (entry := entry_of(value, context)) is not None:
-            yield entry
-    elif isinstance(value, list):
-        for each in value:
-            yield from entries_in(each, context)
-    elif isinstance(value, Mapping):
-        known = {**context, **outer_facts(value)}
-        for inner in value.values():
-            if is_wrapping(inner, named_columns(known)):
-                yield from entries_in(inner, known)
-
-
 MAX_VALUE = 512 << 20
 # A value longer than this holds entries rather than being one.
 _LONGEST_ENTRY = 1 << 20
@@ -191,9 +176,6 @@ class _Document:
             raise ValueError
         if found is None or (deep and is_wrapping(found[0], named_columns(context))):
             whole = found[0] if found else None
-            if found and "\n" not in found[1]:
-                yield from self._at_once(found, context)
-                return
             yield from self._in_object(context, whole, deep) if opening == "{" else self._in_list(context, deep)
             return
         value, text, offset, line = found
@@ -201,13 +183,6 @@ class _Document:
         if entry is not None:
             yield offset, line, Line(text=_readable(text), fields=entry)
         stream.take(len(text))
-
-    def _at_once(self, found: tuple[object, str, int, int], context: Fields) -> Iterator[Placed]:
-        """The entries of a wrapping on one line: they follow each other, and where exactly makes no difference."""
-        value, text, offset, line = found
-        for number, entry in enumerate(entries_in(value, context)):
-            yield offset + min(number, len(text) - 1), line, Line(text="", fields=entry)
-        self.stream.take(len(text))
 
     def _in_list(self, context: Fields, deep: int) -> Iterator[Placed]:
         self.stream.take(1)

@@ -1,8 +1,7 @@
-"""librdkafka's log events printed field by field, over one line or several.
+"""librdkafka's log events printed field by field, over one line or several."""
 
-Node.js prints the object (node-rdkafka, confluent-kafka-javascript), C++ programs the result of each accessor
-(`event.str()= …`). Lines of the application may stand between two events.
-"""
+# Node.js prints the object (node-rdkafka, confluent-kafka-javascript), C++ programs the result of each accessor
+# (`event.str()= …`). Lines of the application may stand between two events.
 
 from __future__ import annotations
 

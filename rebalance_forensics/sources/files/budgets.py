@@ -52,14 +52,12 @@ _VERDICT = (
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """The budget of each file that a user or a store names, together with all that is packed in it.
+    """The budget of each file that a user or a store names, together with all that is packed in it."""
 
-    Log text packs 10 to 60 times with gzip, 100 times with xz or zstd where a loop fails in the same words; 1 000 times
-    only what repeats byte for byte, times included. Small files get `least` all the same: a minute of a failing loop
-    may be that dull. `most` is a day of logs of the largest clusters in one archive. Inflating takes 0.1 s of
-    computing for each packed MiB, bzip2 on a slow machine 5 s; a file gets twice that, and a minute.
-    """
-
+    # Log text packs 10 to 60 times with gzip, 100 times with xz or zstd where a loop fails in the same words; 1 000
+    # times only what repeats byte for byte, times included. Small files get `least` all the same: a minute of a failing
+    # loop may be that dull. `most` is a day of logs of the largest clusters in one archive. Inflating takes 0.1 s of
+    # computing for each packed MiB, bzip2 on a slow machine 5 s; a file gets twice that, and a minute.
     ratio: int = USUAL_RATIO
     least: int = 256 * _MIB
     most: int = 1 << 40
@@ -87,11 +85,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Meter:
-    """Counts what is unpacked, byte by byte and second by second; with an allowance it stops what goes beyond.
+    """Counts what is unpacked, byte by byte and second by second; with an allowance it stops what goes beyond."""
 
-    Seconds are those that the processor spends: a slow disk or network is no bomb.
-    """
-
+    # Seconds are those that the processor spends: a slow disk or network is no bomb.
     def __init__(self, allowance: Allowance | None = None) -> None:
         self._allowance = allowance
         self._unpacked, self._seconds = 0, 0.0

@@ -1,7 +1,6 @@
-"""A byte stream in blocks of whole lines with exact offsets, and the line starts of a block.
+"""A byte stream in blocks of whole lines with exact offsets, and the line starts of a block."""
 
-A line that is too long is cut and reported.
-"""
+# A line that is too long is cut and reported.
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Every way to end a line made one: CR, runs of NUL and byte order marks become line feeds, and no byte moves.
+"""Every way to end a line made one: CR, runs of NUL and byte order marks become line feeds, and no byte moves."""
 
-Old Macs and some appliances end lines with CR. A run of NUL is what a crash, or a log that was truncated while its
-writer kept its place (`copytruncate`), leaves where nothing was ever written; a byte order mark in mid-file is where
-another file was appended. What follows either has nothing to do with what stands before it.
-"""
+# Old Macs and some appliances end lines with CR. A run of NUL is what a crash, or a log that was truncated while its
+# writer kept its place (`copytruncate`), leaves where nothing was ever written; a byte order mark in mid-file is where
+# another file was appended. What follows either has nothing to do with what stands before it.
 
 from __future__ import annotations
 

@@ -45,11 +45,9 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class EnvelopeFramer:
-    """Frames the hit records of a file whose lines are wrapped, one to one, or are JSON objects.
+    """Frames the hit records of a file whose lines are wrapped, one to one, or are JSON objects."""
 
-    Three blocks are held: a record may begin before the block in which it is hit and end after it.
-    """
-
+    # Three blocks are held: a record may begin before the block in which it is hit and end after it.
     profile: FileProfile
     counts: SplitCounts
     relevant: Relevant

@@ -30,12 +30,10 @@ class _Stream:
 
 @dataclass(slots=True)
 class Framer:
-    """Joins lines to records, host by host and stream by stream.
+    """Joins lines to records, host by host and stream by stream."""
 
-    A split that starts inside a file owns no line before the first header of a stream: those belong to records
-    that start before it. Lines from `end` on only complete what has started.
-    """
-
+    # A split that starts inside a file owns no line before the first header of a stream: those belong to records
+    # that start before it. Lines from `end` on only complete what has started.
     profile: FileProfile
     counts: SplitCounts
     start: int = 0

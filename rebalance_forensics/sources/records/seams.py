@@ -1,9 +1,8 @@
-"""The seam between two files of a rolled log: what continues across it, and what only seems to.
+"""The seam between two files of a rolled log: what continues across it, and what only seems to."""
 
-A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; a log that is
-truncated while it is copied loses bytes there. Two halves of a line are joined only where they show that they belong
-together. A torn line is no record, which is reported where it would have been a relevant one.
-"""
+# A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; a log that
+# is truncated while it is copied loses bytes there. Two halves of a line are joined only where they show that they
+# belong together. A torn line is no record, which is reported where it would have been a relevant one.
 
 from __future__ import annotations
 
