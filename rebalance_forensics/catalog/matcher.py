@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from rebalance_forensics.catalog.fields import FieldValue, required, unknown
 from rebalance_forensics.catalog.filling import Filling
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.match import Match
-from rebalance_forensics.catalog.prefilter import Prefilter
+from rebalance_forensics.catalog.prefilter import Scan, scan_for
 from rebalance_forensics.catalog.prefixes import Peeled, peel, peel_cut, without_unknown
 from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES, simple_name
 
@@ -30,6 +29,7 @@ class Catalog:
     def __init__(self, compiled: CompiledCatalog, *, key: str | None = None) -> None:
         self.compiled = compiled
         self._key = key
+        self._scan: Scan | None = None
         self._types = compiled.types()
         self._cut_messages = CutMessages.of(
             compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
@@ -149,13 +149,11 @@ class Catalog:
         match = replace(match, weight=left.own)
         return match if bare_messages.is_kafkas(match, amid=at > 0 or not headed) else None
 
-    def prefilter(self) -> Prefilter:
+    def prefilter(self) -> Scan:
         """What finds the lines worth a look in raw bytes."""
-        return self._prefilter
-
-    @cached_property
-    def _prefilter(self) -> Prefilter:
-        return Prefilter.of(self.search_words(), key=self._key)
+        if self._scan is None:
+            self._scan = scan_for(self.search_words(), key=self._key)
+        return self._scan
 
     def search_words(self) -> frozenset[str]:
         """The words a relevant line has at least one of: of the message, of an exception, or the class that logs it."""
@@ -171,17 +169,13 @@ class Catalog:
         strictly = entry.program.read(text, self._types)
         return strictly if strictly is not None else entry.program.read(text, self._types, loosely=True)
 
-    def fragment(self, name: str) -> Callable[[str], Mapping[str, FieldValue] | None]:
+    def read_fragment(self, name: str, text: str) -> Mapping[str, FieldValue] | None:
         """What a fragment reads in a text, None where none of its templates matches."""
-
-        def read(text: str) -> Mapping[str, FieldValue] | None:
-            try:
-                found = self._types[name].read(text)
-            except ValueError:
-                return None
-            return found if isinstance(found, Mapping) else None
-
-        return read
+        try:
+            found = self._types[name].read(text)
+        except ValueError:
+            return None
+        return found if isinstance(found, Mapping) else None
 
     def _matches(self, spoken: str, whole: Peeled, logger: str | None) -> Iterator[Match]:
         """Matches in the order of preference: the fewest liberties first, then the most words of the template's own."""

@@ -95,16 +95,16 @@ class Proof:
                 yield Problem(pattern.path, template.line, sentence)
 
     def _fragment_problems(self, pattern: Pattern) -> Iterator[Problem]:
-        read = self._catalog.fragment(str(pattern.fragment))
+        name = str(pattern.fragment)
         for sample in pattern.samples:
-            found = read(sample.message)
+            found = self._catalog.read_fragment(name, sample.message)
             if found is None:
                 yield Problem(pattern.path, sample.line, f"no template matches the sample {sample.name!r}.")
             elif not _alike(_present(found), _present(_wanted(sample))):
                 difference = f"yields {_shown(_present(found))}, not {_shown(_present(_wanted(sample)))}"
                 yield Problem(pattern.path, sample.line, f"sample {sample.name!r}: {difference}.")
         for reject in pattern.rejects:
-            if read(reject.message) is not None:
+            if self._catalog.read_fragment(name, reject.message) is not None:
                 yield Problem(pattern.path, reject.line, f"the reject {reject.name!r} matches all the same.")
 
 

@@ -3,59 +3,71 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterable
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 from rebalance_forensics.catalog import cache
 
 try:
-    from rebalance_forensics.catalog.hyperscan_scan import HyperscanScan
+    import hyperscan
 except ImportError:  # the `fast` extra is not installed
-    HyperscanScan = None  # type: ignore[assignment,misc]  # absent, as the line above says
+    hyperscan = None  # type: ignore[assignment]  # absent, as the line above says
 
 
 class Scan(Protocol):
     """Finds literals in bytes."""
 
     def hits(self, block: bytes) -> list[int]:
-        """Sorted positions, each inside a literal that was found."""
+        """Sorted positions, each inside a literal that was found; a line without one is never parsed."""
 
 
-class Prefilter:
-    """Finds positions of relevant words; a line without one is never parsed."""
+def scan_for(search_words: Iterable[str], *, key: str | None = None, fast: bool = True) -> Scan:
+    """What finds these words: Hyperscan where it is installed (and `fast`), else our own."""
+    words: list[bytes] = []
+    for word in sorted({word.encode() for word in search_words}, key=len):
+        # A word that contains another is found by it.
+        if not any(shorter in word for shorter in words):
+            words.append(word)
+    if fast and hyperscan is not None:
+        return _HyperscanScan(_database(words, key or hashlib.sha256(b"\0".join(words)).hexdigest()[:32]))
+    from rebalance_forensics.catalog.word_scan import WordScan  # noqa: PLC0415 - numpy takes a while to import
 
-    def __init__(self, scan: Scan) -> None:
-        self._scan = scan
+    return WordScan(words)
 
-    @classmethod
-    def of(cls, search_words: Iterable[str], *, key: str | None = None, fast: bool = True) -> Prefilter:
-        """A prefilter for these words: Hyperscan's where it is installed (and `fast`), else our own."""
-        words = _without_contained(sorted({word.encode() for word in search_words}, key=len))
-        if fast and HyperscanScan is not None:
-            return cls(_hyperscan(words, key or hashlib.sha256(b"\0".join(words)).hexdigest()[:32]))
-        from rebalance_forensics.catalog.word_scan import WordScan  # noqa: PLC0415 - numpy takes a while to import
 
-        return cls(WordScan(words))
+def _database(words: list[bytes], key: str) -> Any:  # noqa: ANN401 - hyperscan has no types
+    """A block-mode database of literals, kept in the cache: to compile it takes a moment."""
+    name = f"prefilter-{key}.hs"
+    # One that another version or machine wrote is refused.
+    with suppress(hyperscan.error, ValueError, TypeError):
+        if kept := cache.read(name):
+            return hyperscan.loadb(kept, mode=hyperscan.HS_MODE_BLOCK)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(expressions=words, ids=list(range(len(words))), literal=True)
+    cache.write(name, bytes(hyperscan.dumpb(database)))
+    return database
+
+
+class _HyperscanScan:
+    """Literals in bytes by Hyperscan, the `fast` extra."""
+
+    def __init__(self, database: Any) -> None:  # noqa: ANN401 - as above
+        self._database = database
+        self._of_thread = threading.local()
 
     def hits(self, block: bytes) -> list[int]:
-        """Sorted byte positions, one or more in every line that may be relevant."""
-        return self._scan.hits(block)
+        """Sorted positions of the last byte of each literal found."""
+        found: list[int] = []
+        append = found.append
 
+        def on_match(_word: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            append(end - 1)
 
-def _without_contained(words: list[bytes]) -> list[bytes]:
-    """A word that contains another one is found by it."""
-    kept: list[bytes] = []
-    for word in words:
-        if not any(shorter in word for shorter in kept):
-            kept.append(word)
-    return kept
-
-
-def _hyperscan(words: list[bytes], key: str) -> Scan:
-    name = f"prefilter-{key}.hs"
-    kept = cache.read(name)
-    scan = HyperscanScan.loaded(kept) if kept else None
-    if scan is None:
-        scan = HyperscanScan.compiled(words)
-        cache.write(name, scan.dump())
-    return scan
+        # Working memory, which no two threads may share.
+        if not hasattr(self._of_thread, "scratch"):
+            self._of_thread.scratch = hyperscan.Scratch(self._database)
+        self._database.scan(block, match_event_handler=on_match, scratch=self._of_thread.scratch)
+        found.sort()
+        return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.pattern_checks import Loaded
-from rebalance_forensics.catalog.prefilter import Prefilter
+from rebalance_forensics.catalog.prefilter import Scan, scan_for
 from rebalance_forensics.catalog.word_scan import WordScan
 
 LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
@@ -18,14 +18,14 @@ WORDS = [b"rebalance", b"generation", b"has failed, removing", b"aaaaaaaaaa"]
 
 
 @pytest.fixture(scope="module", params=BOTH)
-def prefilter(request: pytest.FixtureRequest) -> Prefilter:
+def prefilter(request: pytest.FixtureRequest) -> Scan:
     """The shipped catalog's prefilter, both kinds."""
     if request.param:
         pytest.importorskip("hyperscan")
-    return Prefilter.of(LOADED.catalog().search_words(), fast=request.param)
+    return scan_for(LOADED.catalog().search_words(), fast=request.param)
 
 
-def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Prefilter) -> None:
+def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Scan) -> None:
     messages = [sample.message for pattern in LOADED.sound if pattern.event for sample in pattern.samples]
     plain = [message for message in messages if not prefilter.hits(message.encode())]
     quoted = [message for message in messages if not prefilter.hits(json.dumps({"log": message}).encode())]
@@ -41,7 +41,7 @@ def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Pref
         "10.0.0.1 - - [01/Mar/2026:10:00:00 +0000] GET /api/orders HTTP/1.1 200",
     ],
 )
-def test_lines_about_other_things_are_left_alone(prefilter: Prefilter, line: str) -> None:
+def test_lines_about_other_things_are_left_alone(prefilter: Scan, line: str) -> None:
     assert prefilter.hits(line.encode()) == []
 
 
@@ -56,11 +56,11 @@ def test_the_scan_without_hyperscan_finds_every_word_where_it_stands(pieces: lis
 def test_both_scans_find_words_on_the_same_lines(pieces: list[bytes]) -> None:
     pytest.importorskip("hyperscan")
     block, words = b"".join(pieces), [word.decode() for word in WORDS]
-    fast, plain = (Prefilter.of(words, fast=fast).hits(block) for fast in (True, False))
+    fast, plain = (scan_for(words, fast=fast).hits(block) for fast in (True, False))
     assert {block.count(b"\n", 0, at) for at in fast} == {block.count(b"\n", 0, at) for at in plain}
 
 
-def test_the_catalog_of_this_machine_scans(prefilter: Prefilter) -> None:
+def test_the_catalog_of_this_machine_scans(prefilter: Scan) -> None:
     block = b"x\n" * 100_000 + b"Member c in group g has failed, removing it from the group\n"
     assert len({block.count(b"\n", 0, at) for at in prefilter.hits(block)}) == 1
     assert Catalog.load().prefilter().hits(block)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -26,16 +25,11 @@ class Bounded(Protocol):
     end: int | None
 
 
-@dataclass(slots=True)
 class FileEnd:
     """Reads a split's blocks to the end of its file, and the rest of its last record in the next files."""
 
-    split: Split
-    counts: SplitCounts
-    relevant: Relevant | None
-    _seam: Seam = field(init=False)
-
-    def __post_init__(self) -> None:  # noqa: D105
+    def __init__(self, split: Split, counts: SplitCounts, relevant: Relevant | None) -> None:
+        self.split, self.counts, self.relevant = split, counts, relevant
         # The next file is judged as when it is read itself.
         self._seam = Seam(replace(self.split.profile, continued=True))
 

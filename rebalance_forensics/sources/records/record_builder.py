@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from msgspec import Struct
@@ -25,21 +24,18 @@ from rebalance_forensics.sources.times import zones
 from rebalance_forensics.sources.times.timestamps import Stamp, days_on, with_year
 
 
-@dataclass(slots=True)
 class Clock:
     """Reads the stamps of one split in file order; without dates it counts midnights, host by host.
 
     Where only some of the records have dates, the others are taken to be near them.
     """
 
-    profile: FileProfile
-    _zones: dict[str, str] = field(init=False)
-    _zone_by_host: dict[str | None, str | None] = field(default_factory=dict)
-    _last: dict[str | None, tuple[int, int]] = field(default_factory=dict)
-    _dated: EpochMs | None = None
-
-    def __post_init__(self) -> None:  # noqa: D105
-        self._zones = dict(self.profile.zones)
+    def __init__(self, profile: FileProfile) -> None:
+        self.profile = profile
+        self._zones = dict(profile.zones)
+        self._zone_by_host: dict[str | None, str | None] = {}
+        self._last: dict[str | None, tuple[int, int]] = {}
+        self._dated: EpochMs | None = None
 
     def time_of(
         self, stamp: Stamp | None, envelope_at: EpochMs | None, host: str | None, envelope_local: Stamp | None = None
@@ -196,23 +192,15 @@ def in_batches(framed: Iterable[Framed]) -> Iterator[Batch]:
         yield batch
 
 
-@dataclass(slots=True)
 class Recorder:
     """Makes the records of one split, in file order."""
 
-    path: str
-    profile: FileProfile
-    counts: SplitCounts
-    _clock: Clock = field(init=False)
-    _peeler: Peeler = field(init=False)
-    _reader: layouts.Reader = field(init=False)
-    _wrapped: bool = field(init=False)
-
-    def __post_init__(self) -> None:  # noqa: D105
-        self._wrapped = bool(self.profile.document or self.profile.envelopes)
-        self._clock = Clock(self.profile)
-        self._peeler = Peeler(self.profile)
-        self._reader = layouts.reader(self.profile.layout)
+    def __init__(self, path: str, profile: FileProfile, counts: SplitCounts) -> None:
+        self.path, self.profile, self.counts = path, profile, counts
+        self._wrapped = bool(profile.document or profile.envelopes)
+        self._clock = Clock(profile)
+        self._peeler = Peeler(profile)
+        self._reader = layouts.reader(profile.layout)
 
     def records(self, batches: Iterable[Batch]) -> Iterator[list[LogRecord]]:
         """The LogRecords of framed records; one on which a defect of ours raises is noted, the others are read."""

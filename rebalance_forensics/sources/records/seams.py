@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
@@ -24,15 +23,12 @@ _LOOKED_AT = 200
 _ENDS_WITH_LOGGER = re.compile(rb" \([\w$./-]+\)\s*\Z")
 
 
-@dataclass(slots=True)
 class Seam:
     """Classifies the lines at the ends and beginnings of a rolled log's files."""
 
-    profile: FileProfile
-    _peeler: Peeler = field(init=False)
-
-    def __post_init__(self) -> None:  # noqa: D105
-        self._peeler = Peeler(self.profile)
+    def __init__(self, profile: FileProfile) -> None:
+        self.profile = profile
+        self._peeler = Peeler(profile)
 
     def begins(self, raw: bytes) -> bool:
         """True where a record starts with a line, by the same rules as the framers'."""
