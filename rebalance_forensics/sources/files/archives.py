@@ -68,7 +68,8 @@ class OpenArchives:
                 yield stream
             return
         with self.archive(place.outside(), way) as archive, archive.inside.open(place.members[-1]) as member:
-            yield member if member.seekable() else reader(meter.guarded(pieces(member)))
+            # A member of a zip is read once from its beginning: to go back in it would be to unpack it again.
+            yield reader(meter.guarded(pieces(member))) if archive.inside.kind == "zip" else member
 
     @contextmanager
     def archive(self, place: Place, meter: Meter) -> Iterator[OpenArchive]:

@@ -71,7 +71,7 @@ class Archive(Protocol):
         """The files in it; raises OSError, TarError or BadZipFile where it is damaged."""
 
     def open(self, key: str) -> BinaryIO:
-        """The bytes of a member; one that can be read from anywhere is seekable. Raises KeyError when it is gone."""
+        """The bytes of a member; raises KeyError when it is gone."""
 
 
 def container_of(head: bytes) -> str | None:
@@ -125,7 +125,7 @@ class _Zip:
         infos, position = self._zip.infolist(), int(key.partition(":")[0])
         if position >= len(infos):
             raise KeyError(key)
-        return _Once(cast("BinaryIO", self._zip.open(infos[position])))
+        return cast("BinaryIO", self._zip.open(infos[position]))
 
 
 def _dos_time_ms(when: tuple[int, int, int, int, int, int]) -> int:
@@ -145,26 +145,6 @@ def _zip_problem(info: zipfile.ZipInfo) -> str | None:
         method = _METHODS.get(info.compress_type, f"method {info.compress_type}")
         return f"is packed with {method}, which cannot be read here; {_UNPACK}"
     return None
-
-
-class _Once(io.RawIOBase, BinaryIO):
-    """A member of a zip: to go back in it would be to unpack it again."""
-
-    def __init__(self, inside: BinaryIO) -> None:
-        self._inside = inside
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes."""
-        return self._inside.read(size)
-
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def close(self) -> None:
-        """Let the archive continue."""
-        self._inside.close()
-        super().close()
 
 
 class _Tar:

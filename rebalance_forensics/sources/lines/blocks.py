@@ -89,6 +89,11 @@ def _begin(words: npt.NDArray[np.uint64], beginning: bytes) -> npt.NDArray[np.bo
     return alike
 
 
+def lines_before(data: bytes, stop: int) -> int:
+    """The length of the lines that start before a place."""
+    return 0 if stop <= 0 else len(data) if stop >= len(data) else data.find(b"\n", stop - 1) + 1 or len(data)
+
+
 LONGEST_LINE = 8 << 20
 KEPT_OF_A_LONG_LINE = 1 << 20
 _NO_TEXT = b"\x00\r\n"

@@ -8,7 +8,7 @@ from functools import cache
 
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.lines.blocks import Block, LineStarts
+from rebalance_forensics.sources.lines.blocks import Block, LineStarts, lines_before
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.searchable import Relevant
 from rebalance_forensics.sources.lines.text import text_of
@@ -119,7 +119,7 @@ class BulkFramer:
         if end is not None and end > len(block.data):
             end = max(len(block.data), end - block.dropped)
         if end is not None and len(data) > end:
-            owned = 0 if end <= 0 else data.find(b"\n", end - 1) + 1 or len(data)
+            owned = lines_before(data, end)
             stop = self._lead(data, owned)
         if not owned:
             return

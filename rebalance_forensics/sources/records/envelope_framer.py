@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rebalance_forensics.sources.envelopes.base import Line
-from rebalance_forensics.sources.lines.blocks import Block
+from rebalance_forensics.sources.lines.blocks import Block, lines_before
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.searchable import Relevant, hit_lines
 from rebalance_forensics.sources.lines.text import text_of
@@ -88,9 +88,7 @@ class EnvelopeFramer:
 
     def _count(self, block: Block, window: _Window) -> None:
         """Count the lines of a block that are this split's; records by how their headers look in the envelope."""
-        owned = len(block.data)
-        if self.end is not None and block.end > self.end:
-            owned = 0 if self.end <= block.offset else block.data.find(b"\n", self.end - block.offset - 1) + 1 or owned
+        owned = len(block.data) if self.end is None else lines_before(block.data, self.end - block.offset)
         if not owned:
             return
         lines = block.data.count(b"\n", 0, owned) + (not block.data.endswith(b"\n", 0, owned))

@@ -14,7 +14,7 @@ from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.files.containers import UNREADABLE
 from rebalance_forensics.sources.files.decompression import chunks_of
-from rebalance_forensics.sources.lines.blocks import Block, from_first_line, whole_lines
+from rebalance_forensics.sources.lines.blocks import Block, from_first_line, lines_before, whole_lines
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.line_ends import LOOK_BEHIND, after_padding, line_feeds
 from rebalance_forensics.sources.lines.searchable import Relevant
@@ -38,7 +38,7 @@ def counted_without_hits(blocks: Iterable[Block], end: int | None, relevant: Rel
     for block in blocks:
         if end is not None and block.offset >= end:
             break
-        data = block.data if end is None else _until(block.data, end - block.offset)
+        data = block.data if end is None else block.data[: lines_before(block.data, end - block.offset)]
         if relevant(data.replace(b"\x00", b"") if b"\x00" in data else data):
             return False
         lines = data.removesuffix(b"\n").split(b"\n")
@@ -50,11 +50,6 @@ def counted_without_hits(blocks: Iterable[Block], end: int | None, relevant: Rel
             if block.lost:
                 counts.complain(long_line(counts.lines, len(lines[-1]) + 1 + block.dropped))
     return True
-
-
-def _until(data: bytes, stop: int) -> bytes:
-    """The lines that start before a place."""
-    return data if stop >= len(data) else data[: data.find(b"\n", stop - 1) + 1 or len(data)]
 
 
 __all__ = ["Relevant", "SplitCounts", "parse_line", "read_records"]
