@@ -67,7 +67,9 @@ def plan_reading(
         alone = workers == 1 or workload(splits, catalog_of(options.patterns)) <= alone_up_to
     split_bytes = options.split_bytes
     if not alone:
-        split_bytes = _shared(sum(map(weight, splits)), workers, split_bytes)
+        # No larger than that all workers have some.
+        each = -(-sum(map(weight, splits)) // (workers * _SPLITS_EACH))
+        split_bytes = min(split_bytes, max(_LEAST_SPLIT, each))
         splits = plan(files, sniffed, split_bytes)
     return ReadPlan(
         files=files,
@@ -116,11 +118,6 @@ def is_there(path: str) -> bool:
 def refuse_patterns(patterns: tuple[str, ...]) -> None:
     """A wrong pattern is named before anything is read; a right catalog is compiled once, here, for all workers."""
     checked_catalog(patterns)
-
-
-def _shared(total: int, workers: int, split_bytes: int) -> int:
-    # How large splits may be for all workers to have some.
-    return min(split_bytes, max(_LEAST_SPLIT, -(-total // (workers * _SPLITS_EACH))))
 
 
 def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:

@@ -137,7 +137,8 @@ class _Telling:
             raise match
         host = record.host or self._profile.host
         component = self._component if record.host is None else self._profile.component_of(record.host)
-        if match is None or _names_no_exception(match):
+        # A line may say that something failed, and only the trace behind it says what.
+        if match is None or (match.event == "ExceptionLogged" and match.fields.get("exception") is None):
             # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
@@ -154,7 +155,10 @@ class _Telling:
         self._tally.known(record, event)
         if record.bare:
             self._counts.recognize()
-        return event if event is not None and not _is_between_brokers(event) else None
+        # Brokers and controllers lose each other all day; only a client's connections concern a group.
+        if isinstance(event, NodeDisconnected) and event.speaker.client_id is None and event.speaker.role == "broker":
+            return None
+        return event
 
     def only_mentions(self) -> Iterable[Event]:
         """The mentions of groups in a log that says nothing else of any."""
@@ -190,19 +194,11 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
-def _names_no_exception(match: Match) -> bool:
-    # True if a line says that something failed, and only the trace behind it says what.
-    return match.event == "ExceptionLogged" and match.fields.get("exception") is None
-
-
-def _is_between_brokers(event: Event) -> bool:
-    # Brokers and controllers lose each other all day; only a client's connections concern a group.
-    return isinstance(event, NodeDisconnected) and event.speaker.client_id is None and event.speaker.role == "broker"
-
-
-def _class_of(record: LogRecord) -> str:
-    # The class that speaks: as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does.
-    return record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
+def speaks_of_groups(record: LogRecord, catalog: Catalog) -> bool:
+    """True if a record is of a class that logs about groups, at a level at which the catalog should know it."""
+    # The class as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does.
+    speaker = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
+    return record.level not in _QUIET_LEVELS and catalog.is_group_class(speaker)
 
 
 def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally: _Tally) -> Iterator[LogSpan]:
@@ -327,7 +323,7 @@ class _Tally:
         """Count what no pattern knows, if it is about a group: by its class, or in a paste by its prefix."""
         if pasted:
             self.named.read(record.message)
-        quiet = record.bare or record.level in _QUIET_LEVELS or not catalog.is_group_class(_class_of(record))
+        quiet = record.bare or not speaks_of_groups(record, catalog)
         if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not quiet):
             self.cut_short += 1
         if quiet and not (pasted and names_group):

@@ -150,7 +150,8 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
                     stats.append(object_of(SplitStats, payloads[place].as_py()))
                 elif kind == Kind.FAILURE:
                     failures.append(object_of(Failure, payloads[place].as_py()))
-            events.append(_events_of(table, first_shard))
+            shared = pc.and_(is_one_of("kind", [Kind.SHARED], table), is_one_of("shard", [first_shard], table))
+            events.append(table.filter(pc.or_(is_one_of("kind", [Kind.EVENT], table), shared)))
     return Results(
         stats=tuple(stats),
         cases=cases,
@@ -162,8 +163,3 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
 def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     """Each failure once: every shard repeats those that belong to no group."""
     return tuple(sorted(set(failures), key=lambda f: (f.cluster, f.group or "", f.error)))
-
-
-def _events_of(rows: pa.Table, first_shard: int) -> pa.Table:
-    shared = pc.and_(is_one_of("kind", [Kind.SHARED], rows), is_one_of("shard", [first_shard], rows))
-    return rows.filter(pc.or_(is_one_of("kind", [Kind.EVENT], rows), shared))

@@ -96,7 +96,9 @@ def losses_of(stock: Stock, kin: Kinship) -> Losses:
     lost = set[Partition]()
     for partition in sorted(lost_events(stock)):
         there = {path for path in kin.identities if _may_tell(kin, path, partition)}
-        if there and not any(_tells(entry, partition) for entry in kin.removed):
+        day, cluster = partition
+        logged = (e for e in kin.removed if e.cluster == cluster and e.cells["matched"] and day in _days(e))
+        if there and not any(logged):
             found.again |= there & kin.current.keys()
             found.notes.append(_note("events", partition, "they are read again from the logs"))
         else:
@@ -116,16 +118,9 @@ def lost_events(stock: Stock) -> set[Partition]:
 def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:
     # True if a log may hold events of a date; one that the ledger does not know is read in any case.
     entry = kin.current.get(path)
-    return entry is None or (entry.cluster == partition[1] and bool(set(_days(entry)) & _around(partition[0])))
-
-
-def _around(day: int) -> set[int]:
+    day, cluster = partition
     # Clocks jump, and lines are not always in order.
-    return {day - 1, day, day + 1}
-
-
-def _tells(entry: Entry, partition: Partition) -> bool:
-    return entry.cluster == partition[1] and bool(entry.cells["matched"]) and partition[0] in _days(entry)
+    return entry is None or (entry.cluster == cluster and not {day - 1, day, day + 1}.isdisjoint(_days(entry)))
 
 
 def _days(entry: Entry) -> Iterator[int]:

@@ -21,7 +21,7 @@ from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.catalogs import catalog_of
-from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.read_split import Reading, speaks_of_groups
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import BATCH_ROWS, Kind, Row, batch_of, payload_of, row_of
 from rebalance_forensics.pipeline.stats import SplitStats
@@ -40,7 +40,6 @@ CANONICAL = pa.schema(
     ]
 )
 """The rows of any table once its columns have our names."""
-_QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +143,7 @@ def _event(
     match = catalog.match(record.message, logger=record.logger, level=record.level)
     match = match or exception_in(record, None)
     if match is None:
-        speaks = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
-        count.unmatched_kafka += record.level not in _QUIET_LEVELS and catalog.is_group_class(speaks)
+        count.unmatched_kafka += speaks_of_groups(record, catalog)
         return None
     count.matched += 1
     return event_of(match, record, cluster=row["cluster"] or reading.cluster, host=record.host, component=None)

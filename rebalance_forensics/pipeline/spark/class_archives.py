@@ -42,7 +42,8 @@ def archive_for(java: Java) -> Archive:
         )
     archive = path.with_suffix(".jsa")
     using = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
-    if _has_base_archive(java):
+    # The runtime's own classes are archived already, but for small runtimes, which leave that out.
+    if (java.executable.parent.parent / "lib" / "server" / "classes.jsa").is_file():
         return Archive(path=archive, training=(f"-XX:ArchiveClassesAtExit={archive}",), dumping=(), using=using)
     classes = path.with_suffix(".classes")
     return Archive(
@@ -51,12 +52,6 @@ def archive_for(java: Java) -> Archive:
         dumping=("-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={archive}"),
         using=using,
     )
-
-
-def _has_base_archive(java: Java) -> bool:
-    # True if the runtime's own classes are archived already; small runtimes leave that out.
-    library = java.executable.parent.parent / "lib" / "server"
-    return (library / "classes.jsa").is_file()
 
 
 def _key(java: Java) -> str:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
@@ -210,21 +211,17 @@ def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Boot
             stderr=output,
             env=environment,
             # Ctrl-C is for the command; the JVM ends when its standard input does.
-            preexec_fn=_ignore_interrupts if os.name == "posix" else None,  # noqa: PLW1509
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN) if os.name == "posix" else None,  # noqa: PLW1509
         )
     booting = Booting(java=java, process=process, address=address, log=log)
     _running.append(booting)
-    logging.getLogger().addFilter(_is_no_trace_of_py4j)
+    # Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it.
+    logging.getLogger().addFilter(_is_no_trace)
     return booting
 
 
-def _is_no_trace_of_py4j(record: logging.LogRecord) -> bool:
-    # Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it.
+def _is_no_trace(record: logging.LogRecord) -> bool:
     return record.msg != "Exception while sending command."
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _integer(stream: BinaryIO) -> int:

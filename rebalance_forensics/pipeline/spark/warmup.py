@@ -37,7 +37,10 @@ def warm_up(java_home: str | None) -> Iterator[str]:
     archive.path.parent.mkdir(parents=True, exist_ok=True)
     archive.path.unlink(missing_ok=True)
     log = _run_once(java, archive)
-    _dump(java, archive)
+    if archive.dumping:
+        # The watched run only listed the classes.
+        command = command_line(java, archive.dumping, heap="2g")
+        subprocess.run(command, check=False, capture_output=True, timeout=300)  # noqa: S603 - the Java that was checked
     if not archive.path.is_file():
         raise InputError(f"Java {java.release} at {java.executable} wrote no archive of its classes: {_last(log)}.")
     size = archive.path.stat().st_size >> 20
@@ -61,13 +64,6 @@ def _run_once(java: Java, archive: Archive) -> Path:
     session.stop()
     jvm.end()
     return jvm.log
-
-
-def _dump(java: Java, archive: Archive) -> None:
-    # Where the watched run only listed the classes, archive them now.
-    if archive.dumping:
-        command = command_line(java, archive.dumping, heap="2g")
-        subprocess.run(command, check=False, capture_output=True, timeout=300)  # noqa: S603 - the Java that was checked
 
 
 def _last(log: Path) -> str:
