@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
@@ -53,16 +53,13 @@ class GroupTables(Struct, frozen=True, kw_only=True):
     """All tables of one group, cut to what the page may hold."""
 
     generations: tuple[GenerationRow, ...]
-    generations_left_out: int
     unread: tuple[UnreadRow, ...]
-    unread_left_out: int
     paused: tuple[PausedMember, ...]
     identities: tuple[Identity, ...]
-    identities_left_out: int
     events: tuple[EventRow, ...]
-    events_left_out: int
     coordinators: tuple[CoordinatorTerm, ...]
-    coordinators_left_out: int
+    left_out: Mapping[str, int]
+    """By table."""
 
 
 def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTables:
@@ -70,23 +67,20 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
     names = {
         member.member_id: member_name(member) for generation in history.generations for member in generation.members
     }
-    generations, generations_left_out = budget.take_rows(history.generations, ROWS_A_TABLE, "rows of generations")
-    identities, identities_left_out = budget.take_rows(history.identities, ROWS_A_TABLE, "rows of identities")
-    terms, terms_left_out = budget.take_rows(history.coordinators, TERMS, "terms of coordinators")
-    unread, unread_left_out = unread_rows(history, budget, links)
-    events, events_left_out = events_of(history, budget)
+    left_out: dict[str, int] = {}
+    generations, left_out["generations"] = budget.take_rows(history.generations, ROWS_A_TABLE, "rows of generations")
+    identities, left_out["identities"] = budget.take_rows(history.identities, ROWS_A_TABLE, "rows of identities")
+    terms, left_out["coordinators"] = budget.take_rows(history.coordinators, TERMS, "terms of coordinators")
+    unread, left_out["unread"] = unread_rows(history, budget, links)
+    events, left_out["events"] = events_of(history, budget)
     return GroupTables(
         events=events,
-        events_left_out=events_left_out,
         generations=tuple(_generation_row(generation, names) for generation in generations),
-        generations_left_out=generations_left_out,
         unread=unread,
-        unread_left_out=unread_left_out,
         paused=_paused(history)[:ROWS_A_TABLE],
         identities=identities,
-        identities_left_out=identities_left_out,
         coordinators=terms,
-        coordinators_left_out=terms_left_out,
+        left_out=left_out,
     )
 
 

@@ -247,7 +247,8 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         left_out = wording.count(len(alike) - len(shown), "similar gap")
         more = f" {left_out} not shown; --verbose shows every gap." if shown != alike else ""
         last = _sentence(shown[-1]) + more if more else shown[-1]
-        yield indented(listed([*map(_sentence, shown[:-1]), _and_so(last, consequence)]))
+        link = " " if last.endswith((".", "!", "?")) else ": "
+        yield indented(listed([*map(_sentence, shown[:-1]), f"{last}{link}{consequence}" if consequence else last]))
     others = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
     if others:
         yield indented(f"and {others} more; --verbose shows them all")
@@ -255,7 +256,3 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _and_so(what: str, consequence: str) -> str:
-    return f"{what}{'' if what.endswith(('.', '!', '?')) else ':'} {consequence}" if consequence else what
