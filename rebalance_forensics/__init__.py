@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rebalance_forensics.api import AnalyzedLogs, analyze
-    from rebalance_forensics.defects import DefectError
-    from rebalance_forensics.pipeline.refusals import InputError
+    from rebalance_forensics.api import AnalyzedLogs, DefectError, InputError, analyze
 
 __version__ = "0.1.0"
 __all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze"]
-_MODULES = {"AnalyzedLogs": "api", "DefectError": "defects", "InputError": "pipeline.refusals", "analyze": "api"}
 
 
 def _unpacked(inside: Path) -> Path:
@@ -38,8 +35,8 @@ if (_inside := Path(__file__).parent).parent.is_file():
 
 def __getattr__(name: str) -> object:
     """Load what a notebook uses when it is first used; the import itself stays instant."""
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in __all__:
+        return getattr(import_module("rebalance_forensics.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

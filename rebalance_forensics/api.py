@@ -28,6 +28,8 @@ from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
+__all__ = ["AnalyzedLogs", "DefectError", "InputError", "analyze"]
+
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
