@@ -110,8 +110,8 @@ class EventIndex(TimeIndex[Event]):
     @cached_property
     def brokers(self) -> set[int]:
         """The ids of the brokers that wrote lines."""
-        known = {event.speaker.broker for event in self if event.speaker.role == "broker"}
-        return {broker for broker in known if broker is not None}
+        by_brokers = (event.speaker for event in self if event.speaker.role == "broker")
+        return {speaker.broker for speaker in by_brokers if speaker.broker is not None}
 
     @cached_property
     def by_broker(self) -> dict[int | None, TimeIndex[Event]]:
@@ -144,16 +144,10 @@ class EventIndex(TimeIndex[Event]):
     @cached_property
     def until(self) -> dict[str, int]:
         """Place -> the time of its last event."""
-        found: dict[str, int] = {}
-        for event in self:
-            found[place_name(event)] = time_of(event)
-        return found
+        return {place_name(event): time_of(event) for event in self}
 
 
 def settings_of(own: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
     """The settings in all dumps; the latest value of each counts."""
-    latest = dict(ungrouped.settings)
-    for name, shown in own.settings.items():
-        if name not in latest or latest[name][0] <= shown[0]:
-            latest[name] = shown
-    return {name: value for name, (_, value) in latest.items()}
+    newer = {name: shown for name, shown in own.settings.items() if ungrouped.settings.get(name, shown)[0] <= shown[0]}
+    return {name: value for name, (_, value) in (ungrouped.settings | newer).items()}

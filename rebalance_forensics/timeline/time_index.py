@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import merge
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, SupportsIndex, TypeVar, overload
 
@@ -85,20 +86,10 @@ class TimeIndex(list[T]):
 
     def nearest(self, at: int, within: int) -> Iterator[T]:
         """The items at most `within` ms away, nearest first; of two as near the earlier comes first."""
-        times = self.times
-        after = bisect_left(times, at)
-        before = after - 1
-        while True:
-            back = at - times[before] if before >= 0 else within + 1
-            ahead = times[after] - at if after < len(times) else within + 1
-            if min(back, ahead) > within:
-                return
-            if back <= ahead:
-                yield self[before]
-                before -= 1
-            else:
-                yield self[after]
-                after += 1
+        place = bisect_left(self.times, at)
+        before = (self[index] for index in range(place - 1, -1, -1))
+        near = merge(before, self.onwards(at), key=lambda thing: abs(self._at(thing) - at))
+        return takewhile(lambda thing: abs(self._at(thing) - at) <= within, near)
 
     def of(self, participant: object) -> TimeIndex[T]:
         """The items of one participant."""
