@@ -1,8 +1,8 @@
-"""Generations of a classic group: begin, members, leader and outcome of each."""
+"""Generations of a classic group, and epochs: begin, members, leader and outcome of each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -37,6 +37,9 @@ class Slot:
     failures: list[Event] = field(default_factory=list)
     live: tuple[str, ...] = ()
     leader: str | None = None
+    lagging: set[str] = field(default_factory=set)
+    """Members that came later: from 4.3 on they are given the target assignment of an older epoch until the next is
+    computed."""
 
     def started_at(self) -> int | None:
         """When the join phase opened: by the coordinator's line, else by the first JoinGroup of a client's log."""
@@ -56,6 +59,27 @@ class Slot:
         emptied_at = self.emptied.at if self.emptied is not None else None
         times = self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at
         return min([at for at in times if at is not None], default=0)
+
+    def proof(self) -> list[Event]:
+        """The lines that show its rebalance."""
+        lines: list[Event] = [*self.prepared]
+        lines += [e for e in (self.stabilized, self.received, self.computed) if e is not None]
+        return lines or self.answered[:3]
+
+    def members(self, participants: Participants) -> tuple[Member, ...]:
+        """Its members: by the leader's assignment if printed, else those that match the count."""
+        known = {_member(m, self.joined.get(m) or participants.of_member(m)) for m in _member_ids(self)}
+        return _in_order(known | _successors(self, known))
+
+    def outcome(self, *, is_last: bool) -> Outcome:
+        """Its outcome; of all but the last one another followed."""
+        if self.emptied is not None and self.stabilized is None and not self.joined:
+            return "empty"
+        if self.received is not None or self.sync_times:
+            return "failed" if self.not_stored is not None and not self.sync_times else "stable"
+        if self.not_stored is not None:
+            return "failed"
+        return "unknown" if is_last else "superseded"
 
 
 class Generations:
@@ -197,13 +221,6 @@ class Generations:
         return sorted(self.slots, key=lambda s: (s.first_at(), s.number))
 
 
-def _members_of(slot: Slot, participants: Participants) -> tuple[Member, ...]:
-    """The members of the generation: by the leader's assignment if printed, else those that match the count."""
-    ids = _member_ids(slot)
-    members = {_member(m, slot.joined.get(m) or participants.of_member(m)) for m in ids}
-    return _in_order(members | _successors(slot, members))
-
-
 def _in_order(members: Iterable[Member]) -> tuple[Member, ...]:
     return tuple(sorted(members, key=lambda m: (m.client_id or "", m.member_id or "")))
 
@@ -268,57 +285,9 @@ def _member(member_id: str, participant: Participant | None) -> Member:
     return Member(member_id=shown, client_id=client, instance_id=instance, host=host)
 
 
-def _outcome_of(slot: Slot, following: Slot | None) -> Outcome:
-    if slot.emptied is not None and slot.stabilized is None and not slot.joined:
-        return "empty"
-    if slot.received is not None or slot.sync_times:
-        return "failed" if slot.not_stored is not None and not slot.sync_times else "stable"
-    if slot.not_stored is not None:
-        return "failed"
-    return "superseded" if following is not None else "unknown"
-
-
-def _generation_of(
-    slot: Slot, before: Generation | None, following: Slot | None, participants: Participants
-) -> Generation:
-    members = _members_of(slot, participants)
-    ids = {m.member_id for m in members if m.member_id}
-    previous = {m.member_id for m in before.members if m.member_id} if before else set()
-    reasons = [p.reason for p in slot.prepared if p.reason]
-    return Generation(
-        generation=slot.number,
-        started_at=slot.started_at(),
-        completed_at=slot.completed_at(),
-        trigger=None,
-        leader=slot.leader,
-        members=members,
-        joined=tuple(sorted(ids - previous)),
-        left=tuple(sorted(previous - ids)),
-        outcome=_outcome_of(slot, following),
-        reason=reasons[0] if reasons else None,
-        failures=tuple(dict.fromkeys(_failure(e) for e in slot.failures)),
-    )
-
-
 def _failure(event: Event) -> str:
     what = "SyncGroup" if isinstance(event, ev.SyncFailed) else "JoinGroup"
     return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
-
-
-def _rebalance_of(slot: Slot) -> Rebalance:
-    started = slot.started_at()
-    events: list[Event] = [*slot.prepared]
-    events += [e for e in (slot.stabilized, slot.received, slot.computed) if e is not None]
-    events = events or slot.answered[:3]
-    return Rebalance(
-        generation=slot.number,
-        started_at=started if started is not None else slot.first_at(),
-        stabilized_at=slot.stabilized_at(),
-        completed_at=slot.completed_at(),
-        events=tuple(events),
-        joined_at=dict(slot.join_starts),
-        failures=tuple(slot.failures),
-    )
 
 
 OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed, ev.MemberReconciled, ev.MemberTransitioned)
@@ -326,18 +295,40 @@ OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed, ev.MemberReconcil
 
 
 @dataclass(slots=True, eq=False)
-class EpochSlot:
+class EpochSlot(Slot):
     """The lines about one group epoch."""
 
-    epoch: int
     bumped: Event | None = None
-    computed: Event | None = None
-    first_at: int | None = None
+    targeted: Event | None = None
+    began: int | None = None
     stable_times: list[int] = field(default_factory=list)
-    members: dict[str, Participant | None] = field(default_factory=dict)
-    lagging: set[str] = field(default_factory=set)
-    """Members that came later: from 4.3 on they are given the target assignment of an older epoch until the next is
-    computed."""
+    admitted: dict[str, Participant | None] = field(default_factory=dict)
+
+    def started_at(self) -> int | None:
+        """The time of its first line."""
+        return self.began
+
+    def stabilized_at(self) -> int | None:
+        """When its target assignment was computed."""
+        return self.targeted.at if self.targeted else None
+
+    def completed_at(self) -> int | None:
+        """When the last member had reached it."""
+        return max(self.stable_times, default=None)
+
+    def proof(self) -> list[Event]:
+        """The lines that show its begin and its target assignment."""
+        return [e for e in (self.bumped, self.targeted) if e is not None]
+
+    def members(self, participants: Participants) -> tuple[Member, ...]:
+        """The members that it admitted, whoever they are; no count or leader lists them."""
+        return _in_order(_member(m, known or participants.of_member(m)) for m, known in self.admitted.items())
+
+    def outcome(self, *, is_last: bool) -> Outcome:
+        """Its outcome; of all but the last one another followed."""
+        if self.stable_times or not self.admitted:
+            return "stable" if self.stable_times else "empty"
+        return "unknown" if is_last else "superseded"
 
 
 class GroupEpochs:
@@ -353,13 +344,13 @@ class GroupEpochs:
             case ev.GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
                 slot.bumped = slot.bumped or event
-                slot.members.update(_admitted(live))
+                slot.admitted.update(_admitted(live))
             case ev.TargetAssignmentComputed():
                 slot = self._slot(event.epoch, event)
-                slot.computed = slot.computed or event
-                slot.members.update(_admitted(live))
+                slot.targeted = slot.targeted or event
+                slot.admitted.update(_admitted(live))
             case ev.MemberReconciled(epoch=n, member=m) if n:
-                self._slot(n, event).members.setdefault(m, self.participants.of_member(m))
+                self._slot(n, event).admitted.setdefault(m, self.participants.of_member(m))
             case ev.MemberTransitioned(epoch=n) if n and n > 0:
                 self._transitioned(event, n, live)
 
@@ -369,18 +360,18 @@ class GroupEpochs:
         slot = self._slot(epoch, event)
         participant = self.participants.of_speaker(event)
         if event.member:
-            if event.member not in slot.members and any(n > epoch for n in self.slots):
+            if event.member not in slot.admitted and any(n > epoch for n in self.slots):
                 slot.lagging.add(event.member)
-            slot.members.setdefault(event.member, participant)
-        if slot.bumped is None and slot.computed is None:
-            slot.members.update({m: a for m, a in live.items() if not is_placeholder(m)})
+            slot.admitted.setdefault(event.member, participant)
+        if slot.bumped is None and slot.targeted is None:
+            slot.admitted.update({m: a for m, a in live.items() if not is_placeholder(m)})
         if event.after == "STABLE" and event.at is not None:
             slot.stable_times.append(event.at)
 
     def _slot(self, epoch: int, event: Event) -> EpochSlot:
         slot = self.slots.setdefault(epoch, EpochSlot(epoch))
         if event.at is not None:
-            slot.first_at = event.at if slot.first_at is None else min(slot.first_at, event.at)
+            slot.began = event.at if slot.began is None else min(slot.began, event.at)
         return slot
 
     def absorbs(self, slot: Slot) -> bool:
@@ -389,9 +380,9 @@ class GroupEpochs:
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
             return False
-        if abs(slot.first_at() - (epoch.first_at or 0)) > ONE_REBALANCE_MS:
+        if abs(slot.first_at() - epoch.first_at()) > ONE_REBALANCE_MS:
             return False
-        epoch.members.update({m: a for m, a in slot.joined.items() if not is_placeholder(m)})
+        epoch.admitted.update({m: a for m, a in slot.joined.items() if not is_placeholder(m)})
         epoch.stable_times += slot.sync_times
         return True
 
@@ -404,42 +395,35 @@ def _admitted(live: Members) -> dict[str, Participant]:
     return {m: a for m, a in live.items() if not is_placeholder(m) and m not in live.joining}
 
 
-def _generations_of(slots: Sequence[EpochSlot]) -> list[Generation]:
-    found: list[Generation] = []
-    for index, slot in enumerate(slots):
-        earlier = slots[index - 1].lagging if index else frozenset()
-        before = {m.member_id for m in found[-1].members if m.member_id} - earlier if found else set()
-        members = _in_order(_member(m, participant) for m, participant in slot.members.items())
-        ids = {m.member_id for m in members if m.member_id} - slot.lagging
-        outcome: Outcome = "superseded" if index < len(slots) - 1 else "unknown"
-        if slot.stable_times or not members:
-            outcome = "stable" if slot.stable_times else "empty"
-        found.append(
-            Generation(
-                generation=slot.epoch,
-                started_at=slot.first_at,
-                completed_at=max(slot.stable_times, default=None),
-                trigger=None,
-                leader=None,
-                members=members,
-                joined=tuple(sorted(ids - before)),
-                left=tuple(sorted(before - ids)),
-                outcome=outcome,
-            )
+def _as_generations(slots: Sequence[Slot], participants: Participants) -> Iterator[tuple[int, Generation]]:
+    """Each slot as a generation, with the first time of it; what changed is compared with the slot before."""
+    previous: set[str] = set()
+    for place, slot in enumerate(slots):
+        members = slot.members(participants)
+        everybody = {m.member_id for m in members if m.member_id}
+        ids = everybody - slot.lagging
+        generation = Generation(
+            generation=slot.number,
+            started_at=slot.started_at(),
+            completed_at=slot.completed_at(),
+            trigger=None,
+            leader=slot.leader,
+            members=members,
+            joined=tuple(sorted(ids - previous)),
+            left=tuple(sorted(previous - ids)),
+            outcome=slot.outcome(is_last=place == len(slots) - 1),
+            reason=next((p.reason for p in slot.prepared if p.reason), None),
+            failures=tuple(dict.fromkeys(_failure(e) for e in slot.failures)),
         )
-    return found
+        yield slot.first_at(), generation
+        previous = ids
 
 
 def all_generations(
     participants: Participants, slots: Sequence[Slot], bumps: Sequence[EpochSlot]
 ) -> tuple[Generation, ...]:
     """The generations and epochs of a group, oldest first."""
-    classic: list[Generation] = []
-    for index, slot in enumerate(slots):
-        following = slots[index + 1] if index + 1 < len(slots) else None
-        classic.append(_generation_of(slot, classic[-1] if classic else None, following, participants))
-    began = [(slot.first_at(), generation) for slot, generation in zip(slots, classic, strict=True)]
-    began += [(slot.first_at or 0, generation) for slot, generation in zip(bumps, _generations_of(bumps), strict=True)]
+    began = [*_as_generations(slots, participants), *_as_generations(bumps, participants)]
     return tuple(generation for _, generation in sorted(began, key=lambda b: (b[0], b[1].generation)))
 
 
@@ -447,19 +431,21 @@ def all_rebalances(
     classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
 ) -> tuple[Rebalance, ...]:
     """The rebalances of a group, oldest first; those within `rejoins` changed no member."""
-    found = [_rebalance_of(slot) for slot in slots if slot.stabilized or slot.joined or slot.prepared]
     without_end = (*classic.passed_over, *classic.unfinished)
-    found += [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
-    found += [
-        Rebalance(
-            generation=slot.epoch,
-            started_at=slot.first_at or 0,
-            stabilized_at=slot.computed.at if slot.computed else None,
-            completed_at=max(slot.stable_times, default=None),
-            events=tuple(e for e in (slot.bumped, slot.computed) if e is not None),
+    found = [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
+    shown = [slot for slot in slots if slot.stabilized or slot.joined or slot.prepared]
+    for slot in (*shown, *bumps):
+        started = slot.started_at()
+        rebalance = Rebalance(
+            generation=slot.number,
+            started_at=started if started is not None else slot.first_at(),
+            stabilized_at=slot.stabilized_at(),
+            completed_at=slot.completed_at(),
+            events=tuple(slot.proof()),
+            joined_at=dict(slot.join_starts),
+            failures=tuple(slot.failures),
         )
-        for slot in bumps
-    ]
+        found.append(rebalance)
     again = [(out - REQUEST_MS, back + REQUEST_MS) for out, back in rejoins]
     found = [replace(r, followup="rejoin") if any(a <= r.started_at <= b for a, b in again) else r for r in found]
     return numbered("rebalance", sorted(found, key=lambda r: (r.started_at, r.generation or 0)))
