@@ -1,10 +1,4 @@
-"""The leader could not assign partitions, or could not deliver the assignment.
-
-What happened is put forward in four ways: exceptions of the assignor in the leader's log (THROWN); assignments that
-took longer than the leader's session (TOO_SLOW); without either, generations that never got an assignment (NONE_CAME);
-topics whose metadata was never complete (about_unready_topics). Each explains the rebalances that started over; the
-advice is to fix or replace the assignor, or to make it faster.
-"""
+"""The leader could not assign partitions, or could not deliver the assignment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A member may not use the group or the topic, or may not log in.
-
-What happened: a client's log or a broker's log has a denial, or every connection fails with an authentication error.
-Put forward for each client and, from brokers' logs alone, for each principal. The sentence quotes the brokers' answer;
-the advice names the ACL or the credentials.
-"""
+"""A member may not use the group or the topic, or may not log in."""
 
 from __future__ import annotations
 

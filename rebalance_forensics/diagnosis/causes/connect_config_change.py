@@ -1,9 +1,4 @@
-"""Connectors or tasks were created, changed or deleted (KIP-415).
-
-What happened: workers logged a changed configuration just before they rejoined (CONFIG_CHANGED); without their logs,
-workers rejoined by themselves (REJOINED_UNASKED), which counts less right after workers came or went
-(WORK_HANDED_OVER).
-"""
+"""Connectors or tasks were created, changed or deleted (KIP-415)."""
 
 from __future__ import annotations
 

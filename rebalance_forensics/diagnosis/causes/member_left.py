@@ -1,10 +1,4 @@
-"""One member closed its consumer while the group kept running, and it was no deployment.
-
-What happened is put forward in four ways: a close after an exception (a fault, with advice for that exception); a close
-and a return without a logged error; a close whose reason only the member's own log would show (ERROR_UNHEARD); a member
-that the next list of all members lacks (MISSING_FROM_LIST). What a closing of any cause looks like is in
-episodes/members/clean_exits.py and signs/closings.py.
-"""
+"""One member closed its consumer while the group kept running, and it was no deployment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""An administrator removed members (Admin.removeMembersFromConsumerGroup, KIP-345, KIP-800).
-
-What happened: the coordinator logged the removal, or, without its log, several members received UNKNOWN_MEMBER_ID at
-the same heartbeat although none had lost its coordinator. One hypothesis for each request; members that came back were
-running, and the advice is to remove only those that are not.
-"""
+"""An administrator removed members (Admin.removeMembersFromConsumerGroup, KIP-345, KIP-800)."""
 
 from __future__ import annotations
 
@@ -17,8 +12,8 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, departures, heartbeats
+from rebalance_forensics.diagnosis.wording.culprits import counted_members
 from rebalance_forensics.diagnosis.wording.durations import counted
-from rebalance_forensics.diagnosis.wording.participants import counted_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import TICK_MS
 

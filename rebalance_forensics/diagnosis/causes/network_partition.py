@@ -12,14 +12,13 @@ from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrou
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
-from rebalance_forensics.diagnosis.wording import silences
+from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
-from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, NodeDisconnected
+from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import known_session_ms, session_timeout_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -75,31 +74,32 @@ CAUSE = Cause(
 
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Check the network path, or let the session outlast the outage if it ended by itself."""
-    session, away = session_timeout_ms(timeline), silences.away_ms(absence)
+    session, away = timeouts.session_timeout_ms(timeline), sessions.away_ms(absence)
     lost = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
-    who, known = absence.participant, known_session_ms(timeline, absence.participant)
+    who, known = absence.participant, timeouts.known_session_ms(timeline, absence.participant)
     return timeline.cached_as(
         ("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged)
     )
 
 
 def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
-    silence = silences.silence_ms(timeline, participant, away)
+    silence = sessions.silence_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
         why="The coordinator received no heartbeat from it "
-        f"{silences.silence_in_words(timeline, participant, away)}{logged}.",
+        f"{sessions.silence_in_words(timeline, participant, away)}{logged}.",
     )
     if away is None:
         return (check,)
     patience = Advice(
-        action=f"To ride out such outages, {silences.raise_above(timeline, silence)}.",
-        why=f"The session timeout is {session_in_words(timeline, participant)}; a shorter outage causes no rebalance.",
+        action=f"To ride out such outages, {sessions.raise_above(timeline, silence)}.",
+        why=f"The session timeout is {sessions.session_in_words(timeline, participant)}; a shorter outage causes no "
+        "rebalance.",
         cost="Trade-off: a dead member is noticed only "
         f"{f'after {seconds(rounded_up(silence))}' if silence else 'that much later'}, and its partitions "
         "stay unread that long.",
@@ -109,18 +109,18 @@ def _after_outage(timeline: Timeline, participant: Participant, away: int | None
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
-    if silences.expired_by_own_count(absence):
+    if sessions.expired_by_own_count(absence):
         known = (
             "its log shows lost connections to the brokers"
             if own
-            else f"{silences.its_log(absence)} whether it was cut off"
+            else f"{sessions.its_log(absence)} whether it was cut off"
         )
-        return f"{{who}} {silences.silenced(timeline, absence)}; {known}."
+        return f"{{who}} {sessions.silenced(timeline, absence)}; {known}."
     if own:
         return (
             "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
             "brokers."
         )
     return (
-        f"{{who}} was evicted for missing heartbeats; {silences.its_log(absence)} whether it was running and cut off."
+        f"{{who}} was evicted for missing heartbeats; {sessions.its_log(absence)} whether it was running and cut off."
     )

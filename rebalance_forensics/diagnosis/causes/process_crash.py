@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, 
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.process_stops import behind_end, kills_of
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.diagnosis.wording.timeouts import least_session, session_setting
+from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessDied, ProcessKilled
 from rebalance_forensics.timeline import timeouts, windows

@@ -11,9 +11,8 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.wording import silences
+from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ThreadsStopped
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -87,7 +86,7 @@ def _stood_still(timeline: Timeline, absence: Absence, stop: ThreadsStopped) -> 
     heap = process_stops.heap_after(stop)
     full = f"; {heap} of its heap were in use after it" if heap else ""
     return (
-        f"{{who}} {silences.silenced(timeline, absence)}: its JVM stopped all threads for "
+        f"{{who}} {sessions.silenced(timeline, absence)}: its JVM stopped all threads for "
         f"{seconds(stop.stopped_ms)}{process_stops.operation_of(stop)}{full}."
     )
 
@@ -115,21 +114,21 @@ def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
-    away, known = silences.away_ms(absence), known_session_ms(timeline, absence.participant)
+    away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
     return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
-    silence = silences.silence_ms(timeline, participant, away)
-    session = session_in_words(timeline, participant)
+    silence = sessions.silence_ms(timeline, participant, away)
+    session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
             why="The coordinator received no heartbeat from it "
-            f"{silences.silence_in_words(timeline, participant, away)}; the session timeout is {session}.",
+            f"{sessions.silence_in_words(timeline, participant, away)}; the session timeout is {session}.",
         ),
         Advice(
-            action=f"If such pauses are normal, {silences.raise_above(timeline, silence)}.",
+            action=f"If such pauses are normal, {sessions.raise_above(timeline, silence)}.",
             why="A pause shorter than the session timeout causes no rebalance.",
             cost=f"Trade-off: a dead member is noticed only after {seconds(rounded_up(silence))}."
             if silence
@@ -145,5 +144,5 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back = f" and rejoined{later}" if back_at >= absence.at else ""
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
     seen = seen and timeline.measured(1) is not None
-    known = "its log went quiet, then picked up again" if seen else f"{silences.its_log(absence)} whether it was paused"
-    return f"{{who}} {silences.silenced(timeline, absence)}{back}; {known}."
+    known = "its log went quiet, then picked up again" if seen else f"{sessions.its_log(absence)} whether it was paused"
+    return f"{{who}} {sessions.silenced(timeline, absence)}{back}; {known}."

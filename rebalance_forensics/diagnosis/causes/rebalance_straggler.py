@@ -1,11 +1,4 @@
-"""A member held up the join barrier, and the group waited for it.
-
-What happened is put forward in four ways: a barrier that stood open longer than heartbeats and the initial delay
-explain (LONG, LAST); members that the coordinator removed at the rebalance timeout, once or again and again (REMOVED,
-REMOVED_AGAIN); a late rejoin that only the member's own log shows (HEARD); a barrier that is still open when the logs
-end. A barrier of which only a newcomer's log remains counts less (WAITED_ALONE). The sentence names the members and how
-long the others waited; the advice is about poll loops, or about the timeout where members need longer than it allows.
-"""
+"""A member held up the join barrier, and the group waited for it."""
 
 from __future__ import annotations
 
@@ -41,7 +34,7 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.diagnosis.wording.culprits import each_culprit, names_of
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
-from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting
+from rebalance_forensics.diagnosis.wording.sessions import consumer_setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded
 from rebalance_forensics.events.membership import MemberFailed

@@ -12,10 +12,9 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import closings
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, members, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.participants import members
-from rebalance_forensics.diagnosis.wording.timeouts import session_in_words
+from rebalance_forensics.diagnosis.wording.sessions import session_in_words
 from rebalance_forensics.events.epochs import GroupConverted
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.group_timeline import Timeline

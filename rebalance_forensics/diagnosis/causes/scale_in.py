@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns
-from rebalance_forensics.diagnosis.wording.participants import counted_members, members
+from rebalance_forensics.diagnosis.wording.culprits import counted_members, members
 from rebalance_forensics.timeline.clients import closes_without_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS

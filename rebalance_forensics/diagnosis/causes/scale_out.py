@@ -12,8 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import replacements
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.participants import member
+from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, the_group
 from rebalance_forensics.events.process import SettingsReported
 from rebalance_forensics.events.rebalances import (
     AssignmentComputed,

@@ -1,9 +1,4 @@
-"""Two applications use one group.id.
-
-What happened: the subscriptions of a group fall into families without a topic in common. The family that came later, or
-is smaller, is blamed (NO_TOPIC_IN_COMMON). With brokers' logs alone, where no subscription is logged, client ids of two
-forms are a weak hint (UNLIKE_NAMES). The advice is a group.id for each application.
-"""
+"""Two applications use one group.id."""
 
 from __future__ import annotations
 
@@ -29,6 +24,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
 NO_TOPIC_IN_COMMON = clue("no-topic-in-common", DECISIVE, "its members read different topics, none of them in common")
+# With brokers' logs alone no subscription is logged.
 UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of a different form than all others")
 
 

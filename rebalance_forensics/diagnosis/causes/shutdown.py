@@ -1,9 +1,4 @@
-"""All members left the group cleanly.
-
-What happened: the last known members closed one soon after another. Benign and without advice. ALL_WENT is
-decisive; it counts less where no line counts the members (NOT_COUNTED), where an error precedes the close, or where
-no log shows the reason. The sentence claims a clean shutdown only if a reason or a client's log shows it.
-"""
+"""All members left the group cleanly."""
 
 from __future__ import annotations
 
@@ -15,8 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_with
 from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.wording.culprits import the_group
-from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline

@@ -1,10 +1,4 @@
-"""A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800).
-
-What happened: its poll timeout expired, or its silence looks like it; one hypothesis for each run of such absences of
-a participant. The signs weigh the lines of both sides, and everything that another
-loss of heartbeats would have left. A broker out of reach at that time may be why the loop stalled; a second
-consumer of the same process may be why the first was never polled again: these have a sentence and advice of their own.
-"""
+"""A member did not call poll() for max.poll.interval.ms (KIP-62, KIP-800)."""
 
 from __future__ import annotations
 
@@ -46,7 +40,7 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs import departures, heartbeats
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.timeouts import consumer_setting, session_limit
+from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.timeline import clients, timeouts, windows
@@ -61,6 +55,7 @@ SAME_PROCESS = clue(
     "left-and-rejoined-by-itself", STRONG + WEAK, "it left and rejoined on its own, as the same process"
 )
 BY_TURNS = clue("left-and-came-back", STRONG, "it left without a stated reason and came back, and no deployment did it")
+# A broker out of reach at that time may be why the loop stalled.
 OUT_OF_REACH = clue(
     "broker-out-of-reach",
     -STRONG - WEAK,

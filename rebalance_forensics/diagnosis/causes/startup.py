@@ -1,9 +1,4 @@
-"""The group forms from empty.
-
-What happened: members arrive one soon after another, and lines show that nobody was in the group before them. Each such
-run of arrivals is put forward by itself, as benign and without advice. Its sign is FROM_EMPTY; where no line shows that
-the group was empty it is PERHAPS_EMPTY, which weighs little, so that a scale-out stays possible.
-"""
+"""The group forms from empty."""
 
 from __future__ import annotations
 
@@ -18,8 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import (
     startup_arrivals,
 )
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
-from rebalance_forensics.diagnosis.wording.culprits import the_group
-from rebalance_forensics.diagnosis.wording.participants import counted_members
+from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
 from rebalance_forensics.events.membership import Subscribed
@@ -39,6 +33,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, 
 
 EMPTY = ("Empty", "Dead")
 FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
+# It weighs little, so that a scale-out stays possible.
 PERHAPS_EMPTY = clue(
     "joined-perhaps-an-empty-group", WEAK, "these members joined together; no line shows that the group was empty"
 )

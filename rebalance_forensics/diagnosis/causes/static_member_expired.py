@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats
-from rebalance_forensics.diagnosis.wording import timeouts
+from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
@@ -25,7 +25,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every static member that stopped heartbeating may have been down for longer than its session."""
     for absence in losses(timeline):
         if is_static(timeline, absence):
-            limit = timeouts.session_limit(timeline, absence.participant)
+            limit = sessions.session_limit(timeline, absence.participant)
             yield about_heartbeat_loss(
                 timeline,
                 absence,
@@ -78,11 +78,11 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
     unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
     raised = Advice(
-        action=f"{unless_back} {timeouts.session_setting(timeline)} {enough}.",
-        why=f"{late}; the session timeout is {timeouts.session_in_words(timeline, away.participant)}.",
+        action=f"{unless_back} {sessions.session_setting(timeline)} {enough}.",
+        why=f"{late}; the session timeout is {sessions.session_in_words(timeline, away.participant)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "
-            f"({timeouts.session_ceiling(timeline)} is the limit)."
+            f"({sessions.session_ceiling(timeline)} is the limit)."
         ),
     )
     if away.back_at is not None:

@@ -1,9 +1,4 @@
-"""A static member came back within its session: no rebalance (KIP-345).
-
-What happened: the coordinator replaced its member id (REPLACED), or its new process joined the generation that the
-group already had (SAME_GENERATION); FORMER_UNHEARD counts against it, since a duplicate instance id looks the same.
-Returns soon after one another are one hypothesis, planned, without advice.
-"""
+"""A static member came back within its session: no rebalance (KIP-345)."""
 
 from __future__ import annotations
 
@@ -31,6 +26,7 @@ FORMER_STOPPED = clue(
     WEAK,
     "its former process had stopped: its own log shows it, or no later line of its id does",
 )
+# A duplicate instance id looks the same.
 FORMER_UNHEARD = clue(
     "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
 )

@@ -1,10 +1,4 @@
-"""An instance asked the whole Streams application to stop (KIP-671, KIP-662).
-
-What happened: an uncaught exception handler answered SHUTDOWN_APPLICATION (SHUTDOWN_REQUESTED, or REJOINED_TO_SHUT_DOWN
-where only the rejoins that pass it on are logged), or the leader found source topics missing (SOURCE_TOPICS_NAMED,
-TOPICS_MISSED_AT_THE_END). It explains all departures of the end; the advice is to start all instances again, or to
-create the topics first.
-"""
+"""An instance asked the whole Streams application to stop (KIP-671, KIP-662)."""
 
 from __future__ import annotations
 

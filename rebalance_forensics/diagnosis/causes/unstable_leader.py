@@ -1,9 +1,4 @@
-"""Leadership moves at every rebalance while the members stay the same.
-
-What happened: at least three generations in a row have another leader and the same members. One hypothesis for each
-such run; its sign is LEADER_MOVED, or LEADER_MOVED_AMONG_AS_MANY where the coordinator counts members without naming
-them. Follow-up rebalances (cooperative, probing) do not count. The advice is to find out why the leader rejoins late.
-"""
+"""Leadership moves at every rebalance while the members stay the same."""
 
 from __future__ import annotations
 

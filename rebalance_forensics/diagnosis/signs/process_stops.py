@@ -16,7 +16,6 @@ from rebalance_forensics.diagnosis.seen import host_place, jvm_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
-from rebalance_forensics.diagnosis.wording.memory import use
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped
 from rebalance_forensics.timeline.clients import is_java_member
@@ -29,6 +28,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
 
 # After a full collection this share of the heap is still in use: the next collection follows soon.
 _FULL_IN_TENTHS = 9
+_KIB_A_GIB = 1 << 20
 # Words in the names of logs and units that tell nothing of the application.
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
@@ -166,5 +166,9 @@ def is_full(stop: ThreadsStopped) -> bool:
 
 
 def heap_after(stop: ThreadsStopped) -> str | None:
-    """`3.8 of 4.0 GiB`: the heap in use after a collection."""
-    return use(stop.after_kib, stop.size_kib) if stop.after_kib is not None and stop.size_kib else None
+    """`3.8 of 4.0 GiB`, below a GiB in MiB: the heap in use after a collection."""
+    if stop.after_kib is None or not stop.size_kib:
+        return None
+    if stop.size_kib >= _KIB_A_GIB:
+        return f"{stop.after_kib / _KIB_A_GIB:.1f} of {stop.size_kib / _KIB_A_GIB:.1f} GiB"
+    return f"{stop.after_kib // 1024:,} of {stop.size_kib // 1024:,} MiB"

@@ -1,9 +1,9 @@
-"""Culprits by the name that an operator uses, with every other name."""
+"""Culprits by the name that an operator uses, with every other name; members, instances and workers counted."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
 
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
@@ -12,6 +12,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
 from rebalance_forensics.timeline.identity.participants import Participant, member_ids_in
 
+# A Streams instance has as many members as it has threads.
+KINDS = {("streams", "instance"): "instance", ("connect", "worker"): "worker"}
 # A sentence with more names than these is a list that nobody reads; the culprits themselves are all kept.
 MOST_NAMES = 6
 # Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands.
@@ -123,3 +125,20 @@ def each_culprit(participants: Iterable[Participant]) -> tuple[Culprit, ...]:
 def topic_culprits(topics: Iterable[str]) -> tuple[Culprit, ...]:
     """Topics, by name."""
     return tuple(Culprit(kind="topic", name=name) for name in topics)
+
+
+def member(timeline: Timeline, participants: Collection[Participant]) -> str:
+    """`member`; `instance` or `worker` where all of them are such."""
+    kinds = {KINDS.get((timeline.kind, participant.kind), "member") for participant in participants}
+    return kinds.pop() if len(kinds) == 1 else "member"
+
+
+def members(timeline: Timeline, participants: Collection[Participant]) -> str:
+    """Several of them."""
+    return f"{member(timeline, participants)}s"
+
+
+def counted_members(timeline: Timeline, participants: Collection[Participant], single: str = "one ") -> str:
+    """`one member`, `3 instances`."""
+    number = len(participants)
+    return f"{single}{member(timeline, participants)}" if number == 1 else f"{number} {members(timeline, participants)}"
