@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -14,19 +15,6 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, 
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, topic_culprits
 from rebalance_forensics.diagnosis.wording.durations import how_often, lasting, occurrences, seconds, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupEpochBumped, TargetAssignmentComputed
-from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    AssignmentFailed,
-    AssignmentReceived,
-    GenerationStabilized,
-    JoinFailed,
-    JoinRequested,
-    JoinSucceeded,
-    RebalanceStarted,
-)
-from rebalance_forensics.events.streams import SourceTopicsMissing
 from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -56,7 +44,7 @@ _PROTOCOL_ERRORS = (
     "InterruptException",
 )  # fmt: skip
 _FAILED_IN_A_ROW = 3
-_OF_EPOCHS = (GroupEpochBumped, TargetAssignmentComputed)
+_OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -107,10 +95,10 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     texts = (getattr(run[0], name, None) for name in ("detail", "reason", "error"))
     words = next(filter(None, texts), "no reason was logged").removeprefix("rebalance failed due to ")
     paths = {e.origin.path for e in run}
-    thrown = timeline.of(ExceptionLogged).between(begin, end + ROUND_TRIP_MS)
+    thrown = timeline.of(ev.ExceptionLogged).between(begin, end + ROUND_TRIP_MS)
     traces = [e for e in thrown if e.assigning and e.origin.path in paths]
     effects = _effects(timeline, begin, end)
-    if any(isinstance(e, ExceptionLogged) for e in run):
+    if any(isinstance(e, ev.ExceptionLogged) for e in run):
         # Where only the exception is logged, the leader may leave as well.
         until = end + session_timeout_ms(timeline) + setting_ms(timeline, OFFSETS_WRITE)
         touching = timeline.rebalances.touching(begin - ROUND_TRIP_MS, begin)
@@ -118,7 +106,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         effects += [d for a in leaders for d in timeline.departures.of(a).between(begin, until)]
     return Hypothesis(
         because=run,
-        circumstances=[*traces[:1], *timeline.of(RebalanceStarted).between(begin, end + ROUND_TRIP_MS)[:1]],
+        circumstances=[*traces[:1], *timeline.of(ev.RebalanceStarted).between(begin, end + ROUND_TRIP_MS)[:1]],
         culprits=culprits_of(timeline, leaders[:2]),
         clues={THROWN: Present(tuple(run))},
         severity="critical" if len(run) > 2 or stopped else "warning",
@@ -230,30 +218,32 @@ def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
 def assignor_failures(timeline: Timeline) -> list[list[Event]]:
     """Exceptions of assignors, one list for each stretch of time."""
     failures = [
-        e for e in timeline.of(AssignmentFailed, JoinFailed, JoinRequested) if _is_assignor_exception(timeline, e)
+        e
+        for e in timeline.of(ev.AssignmentFailed, ev.JoinFailed, ev.JoinRequested)
+        if _is_assignor_exception(timeline, e)
     ]
-    return runs(failures or [e for e in timeline.of(ExceptionLogged) if e.assigning], time_of, QUIET_MS)
+    return runs(failures or [e for e in timeline.of(ev.ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
 def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
     speaker = timeline.participants.of_speaker(event)
     if speaker is not None:
         return [speaker]
-    return list(timeline.participants.at_place(event)) if isinstance(event, ExceptionLogged) else []
+    return list(timeline.participants.at_place(event)) if isinstance(event, ev.ExceptionLogged) else []
 
 
 def _is_assignor_exception(timeline: Timeline, event: Event) -> bool:
-    if isinstance(event, AssignmentFailed):
+    if isinstance(event, ev.AssignmentFailed):
         # A member that comes back after a rebalance it missed claims what it had before; the newer claim is honoured.
         # From 3.2 on a Streams leader also logs an assignment error when source topics are missing.
         at = time_of(event)
-        missing = timeline.of(SourceTopicsMissing).any_between(at - ROUND_TRIP_MS, at)
+        missing = timeline.of(ev.SourceTopicsMissing).any_between(at - ROUND_TRIP_MS, at)
         return event.error != "claimed-in-two-generations" and not missing
-    if isinstance(event, JoinFailed):
+    if isinstance(event, ev.JoinFailed):
         # "Rebalance failed." and the exception, in the words of 2.5 to 2.8. What other clients call a failed join, such
         # as kafka-python's NodeNotReadyError, is an error of theirs on the way to the coordinator.
         return is_java(event) and _is_foreign(event.error or "") and not event.fatal
-    if not isinstance(event, JoinRequested) or event.why != "rebalance-failed":
+    if not isinstance(event, ev.JoinRequested) or event.why != "rebalance-failed":
         return False
     text = f"{event.reason or ''} {event.error or ''}"
     return _is_foreign(text) and (event.error is None or not event.error.isupper())
@@ -271,8 +261,8 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
         return None
     # A log without any assignment may just not log them: then members that join and leave explain the restarts. A log
     # with members that sent no SyncGroup in time (2.8 and later) would show assignments as well.
-    logs_assignments = bool(timeline.of(AssignmentReceived)) or any(
-        e.trigger == "sync-expired" for e in timeline.of(RebalanceStarted)
+    logs_assignments = bool(timeline.of(ev.AssignmentReceived)) or any(
+        e.trigger == "sync-expired" for e in timeline.of(ev.RebalanceStarted)
     )
     has_epochs = bool(timeline.of(*_OF_EPOCHS))
     row: list[Rebalance] = []
@@ -289,7 +279,7 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
             row = []
     if len(row) < _FAILED_IN_A_ROW:
         return _stuck(timeline, row[-1]) if row else None
-    opened = [e for r in row for e in r.events if isinstance(e, RebalanceStarted)]
+    opened = [e for r in row for e in r.events if isinstance(e, ev.RebalanceStarted)]
     named = dict.fromkeys(timeline.participants.of_member(m) for e in opened for m in e.members)
     lines: Sequence[Event] = opened or [e for r in row for e in r.events]
     return tuple(lines), [a for a in named if a is not None]
@@ -297,12 +287,12 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
 
 def _stuck(timeline: Timeline, rebalance: Rebalance) -> tuple[tuple[Event, ...], list[Participant]] | None:
     """The logs' last generation, where the coordinator's log continues without the line about its assignment."""
-    stable = [e for e in rebalance.events if isinstance(e, GenerationStabilized) and e.speaker.role == "broker"]
+    stable = [e for e in rebalance.events if isinstance(e, ev.GenerationStabilized) and e.speaker.role == "broker"]
     if not stable or rebalance is not timeline.rebalances[-1]:
         return None
     begin, path = time_of(stable[-1]), stable[-1].origin.path
     own = [log for log in timeline.coverage.brokers if log.path == path]
-    received = timeline.of(AssignmentReceived)
+    received = timeline.of(ev.AssignmentReceived)
     speaks = any(e.origin.path == path and time_of(e) < begin for e in received)
     covers = bool(covering(own, begin, begin + session_timeout_ms(timeline)))
     moved = received.any_between(begin, timeline.last) or timeline.departures.any_between(begin, timeline.last)
@@ -310,7 +300,7 @@ def _stuck(timeline: Timeline, rebalance: Rebalance) -> tuple[tuple[Event, ...],
         return None
     leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
     participant = timeline.participants.of_member(leader) if leader else None
-    lines = tuple(e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized))
+    lines = tuple(e for e in rebalance.events if isinstance(e, ev.RebalanceStarted | ev.GenerationStabilized))
     return lines, [] if participant is None else [participant]
 
 
@@ -339,18 +329,18 @@ class SlowAssignment(NamedTuple):
     """From the answer to the leader's JoinGroup to its assignment: the client does nothing else in between."""
 
     leader: Participant
-    joined: JoinSucceeded
-    computed: AssignmentComputed
+    joined: ev.JoinSucceeded
+    computed: ev.AssignmentComputed
     lost: tuple[Departure, ...]
 
 
 def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
     """Assignments later than the session timeout, with their leader expelled."""
-    for computed in timeline.of(AssignmentComputed):
+    for computed in timeline.of(ev.AssignmentComputed):
         leader, at = timeline.participants.of_speaker(computed), time_of(computed)
         if leader is None or leader.kind == "instance":
             continue
-        joins = timeline.events_from(leader, JoinSucceeded).between(timeline.first, at)
+        joins = timeline.events_from(leader, ev.JoinSucceeded).between(timeline.first, at)
         joined = next((j for j in reversed(joins) if j.generation == computed.generation and not j.after_sync), None)
         if joined is None or at - time_of(joined) < session_timeout_ms(timeline) - ROUND_TRIP_MS:
             continue

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
     DENYING,
@@ -22,9 +23,6 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, P
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often, occurrences, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.membership import AccessDenied, TopicReadDenied
-from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -67,7 +65,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    evidence_types=(*DENYING, NodeDisconnected, AccessDenied, TopicReadDenied),
+    evidence_types=(*DENYING, ev.NodeDisconnected, ev.AccessDenied, ev.TopicReadDenied),
     implies=(
         *("member-left", "scale-in", "shutdown", "process-pause", "process-crash", "rolling-restart"),
         *("coordinator-failover", "scale-out", "startup"),
@@ -80,7 +78,7 @@ CAUSE = Cause(
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Lines of failed authentication by client."""
     found: dict[Participant, list[Event]] = defaultdict(list)
-    exceptions = timeline.of(ExceptionLogged)
+    exceptions = timeline.of(ev.ExceptionLogged)
     thrown = (e for e in exceptions if (e.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS)
     for event in merge(timeline.disconnected("authentication failed"), thrown, key=time_of):
         participant = timeline.participants.of_speaker(event)
@@ -106,8 +104,8 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
 
 def about_failed_login(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
     """A client could not log in; the brokers' answer stands as the client logs it."""
-    answers = [e.answer for e in events if isinstance(e, NodeDisconnected)]
-    answers += [e.detail for e in events if isinstance(e, ExceptionLogged)]
+    answers = [e.answer for e in events if isinstance(e, ev.NodeDisconnected)]
+    answers += [e.detail for e in events if isinstance(e, ev.ExceptionLogged)]
     words = next((answer.partition("\n")[0].rstrip(". ") for answer in answers if answer), None)
     renew = Advice(
         action="Compare the credentials it was started with (sasl.jaas.config, keystore) with those the brokers know.",
@@ -159,7 +157,7 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
     # A Java member does not fail when its heartbeats are denied: the heartbeat thread retries until the session is over
     # (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
     client_lines = [e for events in denied(timeline).values() for e in events]
-    for run in runs(timeline.of(AccessDenied), time_of, ONE_REBALANCE_MS):
+    for run in runs(timeline.of(ev.AccessDenied), time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         if any(begin - AT_ONCE_MS <= time_of(e) <= end + AT_ONCE_MS for e in client_lines):
             continue
@@ -202,7 +200,7 @@ def denied_topics(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def about_denied_topics(
-    timeline: Timeline, lines: Sequence[TopicReadDenied], departures: Sequence[Departure]
+    timeline: Timeline, lines: Sequence[ev.TopicReadDenied], departures: Sequence[Departure]
 ) -> Hypothesis:
     """All members left right after denials of a topic."""
     participants = tuple(dict.fromkeys(d.participant for d in departures))
@@ -227,10 +225,10 @@ def about_denied_topics(
     )
 
 
-def _by_rights(timeline: Timeline) -> list[TimeIndex[TopicReadDenied]]:
+def _by_rights(timeline: Timeline) -> list[TimeIndex[ev.TopicReadDenied]]:
     # Denials of one principal and one topic belong together: another application is denied separately.
-    found: dict[tuple[str | None, str | None], list[TopicReadDenied]] = defaultdict(list)
-    for event in timeline.of(TopicReadDenied):
+    found: dict[tuple[str | None, str | None], list[ev.TopicReadDenied]] = defaultdict(list)
+    for event in timeline.of(ev.TopicReadDenied):
         found[event.principal, event.topic].append(event)
     return [TimeIndex(events, time_of, ordered=True) for events in found.values()]
 
@@ -245,7 +243,7 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
     )
 
 
-def _only_at_departures(denials: TimeIndex[TopicReadDenied], run: Sequence[Departure]) -> bool:
+def _only_at_departures(denials: TimeIndex[ev.TopicReadDenied], run: Sequence[Departure]) -> bool:
     # Denials that go on while nobody leaves, or while these members are away, belong to another application.
     ungrouped = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
     near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]

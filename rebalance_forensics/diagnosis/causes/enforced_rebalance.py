@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
@@ -12,19 +13,6 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, 
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.membership import InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed
-from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.process import ConsumerClosed
-from rebalance_forensics.events.rebalances import (
-    HeartbeatFailed,
-    JoinFailed,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    RebalanceStarted,
-    SyncFailed,
-)
 from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
@@ -44,8 +32,8 @@ NO_OTHER_REASON = clue(
 
 # Each makes a member join again, or ends its membership, with a line of its own.
 _DRIVEN = (
-    CoordinatorLost, InstanceFenced, LeaveSent, PollTimeoutExpired, Subscribed, ConsumerClosed, HeartbeatFailed,
-    JoinFailed, JoinRequested, SyncFailed,
+    ev.CoordinatorLost, ev.InstanceFenced, ev.LeaveSent, ev.PollTimeoutExpired, ev.Subscribed, ev.ConsumerClosed,
+    ev.HeartbeatFailed, ev.JoinFailed, ev.JoinRequested, ev.SyncFailed,
 )  # fmt: skip
 # Clients that log changed topics and subscriptions, but not an enforced rebalance.
 _LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
@@ -72,7 +60,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
     # enforceRebalance has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
     for request in timeline.requests:
-        if request.participant is not None and (_is_enforced(request) or _gives_own_reason(timeline, request)):
+        # One of Kafka's own reasons with text stuck to it, such as the next CSV column, is not the application's.
+        enforced = request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
+        if request.participant is not None and (enforced or _gives_own_reason(timeline, request)):
             shown = ENFORCED_LOGGED if request.why == "enforced" else OWN_WORDS
             words = f"asked for a rebalance: {request.reason or 'no reason given'}"
             yield _about(timeline, request.participant, request.events, (request,), shown, words)
@@ -119,7 +109,7 @@ CAUSE = Cause(
     remedy="Ask the application's owners why; a periodic call is rarely needed.",
     usual="planned",
     propose=propose,
-    evidence_types=(Request, JoinSucceeded),
+    evidence_types=(Request, ev.JoinSucceeded),
     signs=(
         speaks_against(rejoins.no_hint, WEAK),
         speaks_against(rejoins.topic_changed_before, STRONG),
@@ -135,9 +125,9 @@ class Rejoin(NamedTuple):
     """A member's second join without a logged reason."""
 
     participant: Participant
-    before: JoinSucceeded
-    start: JoinStarted
-    now: JoinSucceeded
+    before: ev.JoinSucceeded
+    start: ev.JoinStarted
+    now: ev.JoinSucceeded
 
 
 def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
@@ -145,29 +135,25 @@ def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
     # Before 3.0 enforceRebalance is the one reason to join that no client logs. The coordinator rebalances for the
     # leader alone: to any other member with unchanged metadata it repeats the assignment.
     found: list[Rejoin] = []
-    joined: dict[Participant, JoinSucceeded] = {}
-    asked: dict[Participant, JoinStarted] = {}
-    may_be = timeline.kind == "consumer" and len(timeline.of(JoinSucceeded)) > 1 and timeline.of(JoinStarted)
-    for event in timeline.of(JoinStarted, JoinSucceeded, *_DRIVEN) if may_be else ():
+    joined: dict[Participant, ev.JoinSucceeded] = {}
+    asked: dict[Participant, ev.JoinStarted] = {}
+    may_be = timeline.kind == "consumer" and len(timeline.of(ev.JoinSucceeded)) > 1 and timeline.of(ev.JoinStarted)
+    for event in timeline.of(ev.JoinStarted, ev.JoinSucceeded, *_DRIVEN) if may_be else ():
         participant = timeline.participants.of_speaker(event)
         if participant is None:
             continue
-        if isinstance(event, JoinStarted):
+        if isinstance(event, ev.JoinStarted):
             asked[participant] = event
-        elif isinstance(event, JoinSucceeded):
+        elif isinstance(event, ev.JoinSucceeded):
             before, start = joined.get(participant), asked.pop(participant, None)
-            if before is not None and start is not None and _is_again(timeline, participant, before, event):
+            same = before is not None and before.member == event.member and place_name(before) == place_name(event)
+            restarted = timeline.starts.of(participant).any_between(time_of(before) if before else 0, time_of(event))
+            if before is not None and start is not None and same and is_java(event) and not restarted:
                 found.append(Rejoin(participant, before, start, event))
             joined[participant] = event
         else:
             joined.pop(participant, None)
     return found
-
-
-def _is_again(timeline: Timeline, participant: Participant, before: JoinSucceeded, now: JoinSucceeded) -> bool:
-    same = before.member == now.member and place_name(before) == place_name(now)
-    restarted = timeline.starts.of(participant).any_between(time_of(before), time_of(now))
-    return same and is_java(now) and not restarted
 
 
 def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothesis]:
@@ -178,7 +164,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothes
         return
     if timeline.moves(at - HEARTBEAT_MS, at + TICK_MS):
         return
-    gave_up = timeline.events_from(who, PartitionsRevoked).between(time_of(rejoined.before), at)
+    gave_up = timeline.events_from(who, ev.PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
     if hands_over or not timeline.cached(releases_of).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
         return
@@ -188,23 +174,14 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothes
     yield _about(timeline, who, lines, (*requests, rebalance), NO_OTHER_REASON, words)
 
 
-def _is_enforced(request: Request) -> bool:
-    # One of Kafka's own reasons with text stuck to it, such as the next CSV column, is not the application's.
-    return request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
-
-
 def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
     # A text that no Kafka client writes by itself was passed to enforceRebalance(reason).
     if timeline.kind != "consumer":
         return False
-    reasons = [e.client_reason for e in request.events if isinstance(e, RebalanceStarted)]
-    if any(reason and not _is_client_reason(reason) for reason in reasons):
+    known = (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
+    reasons = [e.client_reason or "" for e in request.events if isinstance(e, ev.RebalanceStarted)]
+    given = (reason for reason in reasons if reason.strip() not in ("", "not provided", "null"))
+    if any(not any(words in reason for words in known) for reason in given):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
     # Other clients word their reasons freely; only the Java client's are all known.
-    return request.why == "other" and any(isinstance(e, JoinRequested) and is_java(e) for e in request.events)
-
-
-def _is_client_reason(reason: str) -> bool:
-    return reason.strip() in ("", "not provided", "null") or any(
-        words in reason for words in (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
-    )
+    return request.why == "other" and any(isinstance(e, ev.JoinRequested) and is_java(e) for e in request.events)

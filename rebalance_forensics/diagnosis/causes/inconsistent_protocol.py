@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator import join_rejections
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
@@ -14,9 +15,6 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import ConversionRefused, GroupHeartbeatFailed
-from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import JoinSucceeded
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -42,7 +40,7 @@ MIGRATION_REFUSED = clue(
 # Comes with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
 _NOT_OF_THIS_TYPE = "is not a consumer group"
 # Lines that may show a member of the other protocol.
-MIXING = (ConversionRefused, GroupHeartbeatFailed)
+MIXING = (ev.ConversionRefused, ev.GroupHeartbeatFailed)
 _MIGRATION_OFF = "group migration is disabled"
 
 
@@ -70,11 +68,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
-    dumps = (dict(dump.settings) for dump in timeline.own.of_type(SettingsReported))
+    dumps = (dict(dump.settings) for dump in timeline.own.of_type(ev.SettingsReported))
     own = (settings.get(ASSIGNORS, "") for settings in dumps if settings.get("client.id") in participant.client_ids)
     # Classes as a configuration prints a list of them; an assignor that is not of Kafka goes by its class.
     names = {tuple(OF_KAFKA.get(name, name) for name in re.findall(r"(\w+)(?=[\],\s]|$)", classes)) for classes in own}
-    offered, used = names - {()}, {e.protocol for e in timeline.of(JoinSucceeded) if e.protocol}
+    offered, used = names - {()}, {e.protocol for e in timeline.of(ev.JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1:
         return "it shares no assignor with the group, or uses another protocol type"
     return f"it offers only {', '.join(offered.pop())}; the group uses {used.pop()}"
@@ -114,7 +112,7 @@ def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str,
     ]
     culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
     joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
-    reason = next((e.reason for e in run if isinstance(e, ConversionRefused)), None)
+    reason = next((e.reason for e in run if isinstance(e, ev.ConversionRefused)), None)
     return Hypothesis(
         because=run,
         culprits=culprits,
@@ -142,10 +140,10 @@ def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str,
 def _joined_with(event: Event) -> str | None:
     # A refused downgrade rejects nobody: the group keeps its protocol and its members.
     match event:
-        case GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
+        case ev.GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
             return "consumer" if _NOT_OF_THIS_TYPE in (detail or "") else None
-        case ConversionRefused(before="classic", after="consumer"):
+        case ev.ConversionRefused(before="classic", after="consumer"):
             return "consumer"
-        case ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):
+        case ev.ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):
             return "classic"
     return None

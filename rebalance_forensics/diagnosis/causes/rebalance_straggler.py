@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import coordinator_silences
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
@@ -36,20 +37,6 @@ from rebalance_forensics.diagnosis.wording.culprits import each_culprit, names_o
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorFound, CoordinatorLost, GroupLoaded
-from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import (
-    GenerationStabilized,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinRequested,
-    JoinStarted,
-    JoinSucceeded,
-    LeaderReplaced,
-    RebalanceStarted,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -75,7 +62,7 @@ HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance aga
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
 # A member without a coordinator cannot join, however often it polls.
-_ENDS = (*clients.ANSWERS_TO_NOTICE, CoordinatorLost)
+_ENDS = (*clients.ANSWERS_TO_NOTICE, ev.CoordinatorLost)
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 MOST_LINES = 6
 # heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig).
@@ -146,7 +133,7 @@ def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Particip
     begin, joined = rebalance.started_at, rebalance.joined_at.get(participant)
     if joined is None:
         return None
-    responses = timeline.events_from(participant, JoinRequested, HeartbeatFailed).between(begin, joined)
+    responses = timeline.events_from(participant, ev.JoinRequested, ev.HeartbeatFailed).between(begin, joined)
     notice = next((e for e in responses if is_rebalance_notice(e)), None)
     return notice if notice is not None and joined - time_of(notice) < time_of(notice) - begin else None
 
@@ -173,14 +160,14 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
 
 def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
-    attempts = timeline.events_from(participant, CoordinatorLost, CoordinatorFound, JoinFailed, SyncFailed).between(
-        begin, end
-    )
-    asked = [e for e in attempts if isinstance(e, JoinFailed | SyncFailed)]
+    attempts = timeline.events_from(
+        participant, ev.CoordinatorLost, ev.CoordinatorFound, ev.JoinFailed, ev.SyncFailed
+    ).between(begin, end)
+    asked = [e for e in attempts if isinstance(e, ev.JoinFailed | ev.SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
-    lost = [e for e in attempts if isinstance(e, CoordinatorLost)]
+    lost = [e for e in attempts if isinstance(e, ev.CoordinatorLost)]
     if lost:
-        found = [time_of(e) for e in attempts if isinstance(e, CoordinatorFound) and time_of(e) > time_of(lost[-1])]
+        found = [time_of(e) for e in attempts if isinstance(e, ev.CoordinatorFound) and time_of(e) > time_of(lost[-1])]
         if 2 * ((found[0] if found else end) - time_of(lost[0])) >= end - begin:
             return sorted([*refused, *lost], key=time_of)
     return refused
@@ -189,7 +176,7 @@ def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: in
 # The group waited for another broker to load it, not for one of its members.
 COORDINATOR_MOVED = logged_by_coordinator(
     "coordinator-moved-meanwhile",
-    GroupLoaded,
+    ev.GroupLoaded,
     when=while_open,
     present="the coordinator moved while the barrier was open, so the members had to find it again first",
     absent="the coordinator did not move while the barrier was open",
@@ -201,9 +188,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     # A single timeout that ended a long barrier is part of it; timeouts that repeat are shorter than the members need.
     barriers = list(long_barriers(timeline))
     removed = {departure.id for barrier in barriers for departure in barrier.removed}
+    # Those of the same participants stand together until the group is quiet.
+    timed_out = _of_same_participants(_by_line(timeline))
     missed = [
         run
-        for run in rebalance_timeouts(timeline)
+        for group in timed_out
+        for run in runs(group, lambda timeout: timeout.at, timeouts.quiet_ms(timeline))
         if len(run) > 1 or not removed.issuperset(d.id for d in run[0].departures)
     ]
     repeated = {timeout.rebalance.id for run in missed for timeout in run if timeout.rebalance is not None}
@@ -243,16 +233,10 @@ CAUSE = Cause(
 )
 
 
-def rebalance_timeouts(timeline: Timeline) -> Iterator[list[RebalanceTimeout]]:
-    """Missed rebalance timeouts; those of the same participants stand together until the group is quiet."""
-    for group in _of_same_participants(_by_line(timeline)):
-        yield from runs(group, lambda timeout: timeout.at, timeouts.quiet_ms(timeline))
-
-
 class RebalanceTimeout(Struct, frozen=True):
     """One line of the coordinator, the members that it removed, and the rebalance that waited for them, if known."""
 
-    line: MemberFailed
+    line: ev.MemberFailed
     departures: tuple[Departure, ...]
     rebalance: Rebalance | None
 
@@ -271,7 +255,7 @@ class RebalanceTimeout(Struct, frozen=True):
         """Time the coordinator waited: as its line gives it, else since the line that opened the rebalance."""
         if self.line.timeout_ms is not None:
             return self.line.timeout_ms
-        opened = [e for e in self.rebalance.events if isinstance(e, RebalanceStarted)] if self.rebalance else []
+        opened = [e for e in self.rebalance.events if isinstance(e, ev.RebalanceStarted)] if self.rebalance else []
         return self.at - time_of(opened[0]) if opened else None
 
     def returns(self, timeline: Timeline) -> list[Arrival]:
@@ -282,10 +266,10 @@ class RebalanceTimeout(Struct, frozen=True):
 
 
 def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
-    by_line: dict[int, tuple[MemberFailed, list[Departure]]] = {}
+    by_line: dict[int, tuple[ev.MemberFailed, list[Departure]]] = {}
     for departure in timeline.departures:
         for event in departure.events if departure.why in _EXPIRED else ():
-            if isinstance(event, MemberFailed) and event.why in _EXPIRED:
+            if isinstance(event, ev.MemberFailed) and event.why in _EXPIRED:
                 by_line.setdefault(id(event), (event, []))[1].append(departure)
     for line, departures in by_line.values():
         at = time_of(line)
@@ -314,7 +298,7 @@ def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeo
     participants = tuple(dict.fromkeys(p for timeout in missed for p in timeout.participants))
     rebalances = tuple({t.rebalance.id: t.rebalance for t in missed if t.rebalance is not None}.values())
     culprits, lines = each_culprit(participants), [timeout.line for timeout in missed]
-    opened = [e for r in rebalances for e in r.events if isinstance(e, RebalanceStarted)]
+    opened = [e for r in rebalances for e in r.events if isinstance(e, ev.RebalanceStarted)]
     returns = sorted((a for timeout in missed for a in timeout.returns(timeline)), key=lambda a: a.at)
     # In a logged setting, else the shortest time that the coordinator waited.
     known = [ms for p in participants if (ms := timeouts.shown_rebalance_ms(timeline, p))]
@@ -367,7 +351,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     clues: dict[Row, Answer] = {LONG: Present(barrier.lines[:2])}
     if barrier.last:
         clues[LAST] = Present(barrier.lines[-2:])
-    elif all(isinstance(e, JoinStarted | JoinSucceeded) for e in barrier.lines):
+    elif all(isinstance(e, ev.JoinStarted | ev.JoinSucceeded) for e in barrier.lines):
         clues[WAITED_ALONE] = clues[LONG]  # a newcomer may have joined an empty group together with others
     return Hypothesis(
         because=barrier.lines,
@@ -414,7 +398,7 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
     for participant in timeline.participants.everybody:
         for notice in rebalance_notices(timeline, participant):
             began, ended = notice.began_at, notice.ended_at
-            if not isinstance(notice.ended_by, JoinStarted) or notice.lasted_ms <= allowed_ms(timeline):
+            if not isinstance(notice.ended_by, ev.JoinStarted) or notice.lasted_ms <= allowed_ms(timeline):
                 continue
             if (
                 notice.is_one_rebalance(timeline)
@@ -438,10 +422,10 @@ def _unanswered_notice(timeline: Timeline, participant: Participant) -> Rebalanc
 
 def _unanswered_join(timeline: Timeline, participant: Participant, since: int) -> Event | None:
     """Its unanswered JoinGroup, sent about when the late member first received the notice."""
-    last = timeline.events_from(participant, JoinStarted, JoinSucceeded, SyncSucceeded).last(timeline.last)
+    last = timeline.events_from(participant, ev.JoinStarted, ev.JoinSucceeded, ev.SyncSucceeded).last(timeline.last)
     return (
         last
-        if isinstance(last, JoinStarted) and abs(time_of(last) - since) <= timeouts.all_have_heard_ms(timeline)
+        if isinstance(last, ev.JoinStarted) and abs(time_of(last) - since) <= timeouts.all_have_heard_ms(timeline)
         else None
     )
 
@@ -573,18 +557,18 @@ class RebalanceNotice(Struct, frozen=True):
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
     """Each run of notices until the member acted, oldest first."""
     # A member that has joined waits itself: notices after its JoinGroup do not count.
-    if not timeline.events_from(participant, HeartbeatFailed, JoinRequested):
+    if not timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested):
         return
     if not clients.logs_joins(timeline, participant):
         yield from _repeated_warnings(timeline, participant)
         return
     notices: list[Event] = []
     waits = False
-    for event in timeline.events_from(participant, *_ENDS, HeartbeatFailed, JoinRequested):
+    for event in timeline.events_from(participant, *_ENDS, ev.HeartbeatFailed, ev.JoinRequested):
         if isinstance(event, _ENDS):
             if notices:
                 yield RebalanceNotice(participant, tuple(notices), event)
-            notices, waits = [], isinstance(event, JoinStarted)
+            notices, waits = [], isinstance(event, ev.JoinStarted)
         elif not waits and is_rebalance_notice(event):
             notices.append(event)
     if notices:
@@ -596,7 +580,7 @@ def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator
     # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
     # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
     # rebalances; fewer may be just that.
-    notices = [e for e in timeline.events_from(participant, HeartbeatFailed) if is_rebalance_notice(e)]
+    notices = [e for e in timeline.events_from(participant, ev.HeartbeatFailed) if is_rebalance_notice(e)]
     last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
     goes_on = last and any(
         log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
@@ -630,7 +614,10 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
         expired = timeline.departures.between(begin, barrier_end(rebalance) + windows.TICK_MS)
         removed = [d for d in expired if d.why == "rebalance-timeout"]
         joined_last = _last_to_join(timeline, rebalance)
-        last = _replaced_leaders(timeline, rebalance) or [d.participant for d in removed] or joined_last
+        # A leader that missed the rebalance timeout, or the members that did.
+        replaced = timeline.of(ev.LeaderReplaced).between(begin, barrier_end(rebalance) + windows.TICK_MS)
+        leaders = [p for e in replaced if (p := timeline.participants.of_member(e.member)) is not None]
+        last = leaders or [d.participant for d in removed] or joined_last
         lines = _lines(timeline, rebalance, removed, last)
         if lines and (stable is not None or joined_last):
             # The joins and requests that opened the barrier are its trigger, not a cause of its own.
@@ -664,39 +651,31 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     return allowed_ms(timeline)
 
 
-def _replaced_leaders(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """A leader that missed the rebalance timeout."""
-    replaced = timeline.of(LeaderReplaced).between(rebalance.started_at, barrier_end(rebalance) + windows.TICK_MS)
-    found = [timeline.participants.of_member(e.member) for e in replaced]
-    return [participant for participant in found if participant is not None]
-
-
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """The member whose JoinGroup ended the barrier, well after all others."""
-    last, end, begin = last_to_rejoin(timeline, rebalance), barrier_end(rebalance), rebalance.started_at
+    """The member whose JoinGroup ended the barrier well after all others, or the only one without a log."""
+    begin, end, reach = rebalance.started_at, barrier_end(rebalance), timeouts.all_have_heard_ms(timeline) - 1
+    last = last_to_rejoin(timeline, rebalance)
     if last is not None and last[1] - begin > windows.HEARTBEAT_MS and end - last[1] < windows.ROUND_TRIP_MS:
         return [last[0]]
-    return _without_a_log(timeline, rebalance)
-
-
-def _without_a_log(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """The only member without a log, where every log shows an early join."""
-    reach = timeouts.all_have_heard_ms(timeline) - 1
-    near = timeline.arrivals.between(rebalance.started_at - reach, rebalance.started_at + reach)
-    newcomers = {a.participant for a in near if a.first}
-    members = [
-        a for a in timeline.membership.members if a not in rebalance.joined_at and a not in newcomers and not a.has_log
-    ]
+    joined = {
+        *rebalance.joined_at,
+        *(a.participant for a in timeline.arrivals.between(begin - reach, begin + reach) if a.first),
+    }
+    members = [a for a in timeline.membership.members if a not in joined and not a.has_log]
     return members if len(members) == 1 and rebalance.joined_at else []
 
 
 def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
-    opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted | GenerationStabilized)]
+    opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted | ev.GenerationStabilized)]
     begin, end = rebalance.started_at, barrier_end(rebalance) + windows.TICK_MS
-    near = timeline.of(JoinStarted, MemberFailed).between(begin, end)
-    joins = [e for e in near if isinstance(e, MemberFailed) or timeline.participants.of_speaker(e) in last][:_MAX_JOINS]
+    near = timeline.of(ev.JoinStarted, ev.MemberFailed).between(begin, end)
+    joins = [e for e in near if isinstance(e, ev.MemberFailed) or timeline.participants.of_speaker(e) in last][
+        :_MAX_JOINS
+    ]
     if opened or joins:
         return [*opened, *(e for d in removed for e in d.events), *joins]
     # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
-    waited = timeline.of(JoinStarted, JoinSucceeded).between(begin, end) if rebalance.joined_at and not removed else ()
+    waited = (
+        timeline.of(ev.JoinStarted, ev.JoinSucceeded).between(begin, end) if rebalance.joined_at and not removed else ()
+    )
     return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
@@ -13,20 +14,10 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, the_group
-from rebalance_forensics.events.process import SettingsReported
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    GroupEmptied,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinReported,
-    JoinRequested,
-)
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
@@ -50,6 +41,8 @@ PICKED_COUNTS = clue(
 )
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
+
+_ASKING = (ev.JoinFailed, ev.HeartbeatFailed, ev.JoinRequested)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -108,7 +101,7 @@ def about_growth(timeline: Timeline, steps: Sequence[tuple[Count, Count]]) -> Hy
     shown = COUNTED if first.line.generation == 1 else PICKED_COUNTS
     lines = (
         *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
-        *timeline.of(SettingsReported).between(before.at, after.at),
+        *timeline.of(ev.SettingsReported).between(before.at, after.at),
     )
     reached = {grown.line.generation: grown.at for _, grown in steps}
     return Hypothesis(
@@ -139,7 +132,9 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     if created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS:
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        started = any(a.start and not _spoke_before(timeline, a.participant, a.start.at) for a in arrivals)
+        # A client that was asking for the group before it started, started anew.
+        begun = [(a.start.at, timeline.events_from(a.participant, *_ASKING)) for a in arrivals if a.start]
+        started = any(not any(time_of(e) < at for e in asked) for at, asked in begun)
         return NEWCOMERS if started and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
@@ -150,11 +145,6 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     return (
         JUST_BEGUN if begin is not None and not has_all and begin > at - timeouts.patience_ms(timeline) else NEWCOMERS
     )
-
-
-def _spoke_before(timeline: Timeline, participant: Participant, at: int) -> bool:
-    """True for a client that was asking for the group before it started: it started anew."""
-    return any(time_of(e) < at for e in timeline.events_from(participant, JoinFailed, HeartbeatFailed, JoinRequested))
 
 
 def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
@@ -188,12 +178,12 @@ def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bo
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
     # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
-    led = timeline.of(AssignmentComputed).first(arrivals[0].at)
+    led = timeline.of(ev.AssignmentComputed).first(arrivals[0].at)
     at_once = led is not None and time_of(led) - arrivals[0].at <= windows.NEXT_HEARTBEAT_MS
     if led is not None and at_once and timeline.participants.of_speaker(led) in came:
         return True
     # Sarama logs neither the leader nor the generation of a join.
-    joins = timeline.of(JoinReported).between(arrivals[0].at, arrivals[-1].at + windows.NEXT_HEARTBEAT_MS)
+    joins = timeline.of(ev.JoinReported).between(arrivals[0].at, arrivals[-1].at + windows.NEXT_HEARTBEAT_MS)
     return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
 
 
@@ -213,7 +203,7 @@ def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
     """True if no member is known to have joined or left, and the group was not just forming."""
     begin, end = before.at, after.at
     still_forms = before.line.generation == 1 and end - begin <= windows.PROCESS_START_MS
-    if still_forms or timeline.of(GroupEmptied).any_between(begin, end):
+    if still_forms or timeline.of(ev.GroupEmptied).any_between(begin, end):
         return False
     moves = timeline.arrivals, timeline.departures
     return not any(facts.any_between(begin + 1, end + windows.ROUND_TRIP_MS) for facts in moves)

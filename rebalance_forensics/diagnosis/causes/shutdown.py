@@ -55,7 +55,10 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
     empty = "; the group is empty" if emptied is not None else ""
     lines = Present(tuple(e for a in group for e in a.events[:1]))
-    uncounted = _may_have_others(timeline, participants)
+    # No line lists or counts the members: an excerpt may leave out any of them, and a single log all others.
+    listed = timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded)
+    alone = len(participants) == 1 and len(timeline.membership.members) == 1
+    uncounted = not listed and (alone or timeline.coverage.is_excerpt)
     return Hypothesis(
         because=tuple(e for a in group for e in a.events),
         circumstances=(emptied,) if emptied is not None else (),
@@ -70,14 +73,6 @@ def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
     )
 
 
-def _may_have_others(timeline: Timeline, participants: Sequence[Participant]) -> bool:
-    """True if no line lists or counts the members, of whom an excerpt may leave out any and a single log all others."""
-    if timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded):
-        return False
-    alone = len(participants) == 1 and len(timeline.membership.members) == 1
-    return alone or timeline.coverage.is_excerpt
-
-
 def _narrative(
     timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, uncounted: bool
 ) -> str:
@@ -86,21 +81,20 @@ def _narrative(
     left = "closed and left" if unheard else "shut down cleanly"
     if uncounted:
         return f"{went} {left}; the logs do not show whether {'it was' if single else 'they were'} the last."
-    if all(_gave_no_reason(a) or _gave_another_reason(a) for a in group):
+    if not any(map(_is_known_to_have_closed, group)):
         left = "left"
     why = f"; only {'its own log' if single else 'their own logs'} would show why" if unheard else ""
     return f"The last {went} {left}{empty}{why}."
 
 
-def _gave_no_reason(absence: Absence) -> bool:
-    """True if neither the coordinator nor the member logged why it left."""
-    # Coordinators log the reason of a leave since 3.2 (KIP-800); before, a close and a poll timeout look the same.
-    logged = absence.stop is not None or absence.start is not None or absence.participant.has_log
-    return not logged and all(d.why == "left" for d in absence.departures)
-
-
-def _gave_another_reason(absence: Absence) -> bool:
-    """True if the coordinator logged a reason other than a close."""
-    # An administrator that removes members may give a reason in their own words (KafkaAdminClient, KIP-800).
+def _is_known_to_have_closed(absence: Absence) -> bool:
+    """False where no reason for the leave was logged, or another than a close."""
+    if absence.stop is not None:
+        return True
+    # Coordinators log the reason of a leave since 3.2 (KIP-800); before, a close and a poll timeout look the same. An
+    # administrator that removes members may give a reason in their own words (KafkaAdminClient).
     reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
-    return absence.stop is None and any(why in ("other", "removed-by-admin") for why in reasons)
+    logged = (
+        absence.start is not None or absence.participant.has_log or any(d.why != "left" for d in absence.departures)
+    )
+    return logged and not any(why in ("other", "removed-by-admin") for why in reasons)

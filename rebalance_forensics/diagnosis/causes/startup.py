@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.members.departures import (
@@ -15,17 +16,6 @@ from rebalance_forensics.diagnosis.episodes.members.departures import (
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupEpochBumped, MemberTransitioned
-from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.rebalances import (
-    AssignmentComputed,
-    GenerationStabilized,
-    GroupEmptied,
-    JoinFailed,
-    JoinRequested,
-    JoinSucceeded,
-    RebalanceStarted,
-)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -44,7 +34,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     # A line counts the members where the coordinator wrote one, or their leader, which assigns to each of them. A
     # client's own log shows its own join only.
     counted = timeline.has_coordinator_log or bool(timeline.membership.sizes)
-    counted = counted or any(e.assignment for e in timeline.of(AssignmentComputed))
+    counted = counted or any(e.assignment for e in timeline.of(ev.AssignmentComputed))
     for run in startup_arrivals(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in run))
         empty = was_empty(timeline, run)
@@ -86,7 +76,7 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
     # The coordinator logged the empty state, or the departure of the members before these.
     in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
-    emptied = bool(timeline.of(GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
+    emptied = bool(timeline.of(ev.GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
     if in_empty_state or emptied or after_all_left(timeline, arrivals[0]):
         return True
     # An empty group keeps the number of its last generation, so a later number alone shows neither.
@@ -103,10 +93,10 @@ def _later_generation(events: Sequence[Event]) -> Event | None:
     """The line that numbers the first generation of these members higher than the group's first."""
     # The coordinator's line decides where there is one. Clients before 2.4 do not log that they lead, so a member that
     # joins without leading does not show that another member is in the group.
-    opened = next((e for e in events if isinstance(e, RebalanceStarted)), None)
+    opened = next((e for e in events if isinstance(e, ev.RebalanceStarted)), None)
     if opened is not None:
         return opened if opened.generation else None
-    named = ((e.generation or 0, e) for e in events if isinstance(e, JoinSucceeded | AssignmentComputed))
+    named = ((e.generation or 0, e) for e in events if isinstance(e, ev.JoinSucceeded | ev.AssignmentComputed))
     number, first = min((numbered for numbered in named if numbered[0]), key=itemgetter(0), default=(0, None))
     return first if number > 1 else None
 
@@ -115,11 +105,11 @@ def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival], first: int, la
     """The line with which these members join at an epoch after the first."""
     # In groups without a leader (KIP-848, KIP-932) the members that form the group have epoch 1.
     if timeline.has_coordinator_log:
-        bumped = timeline.of(GroupEpochBumped).first(first - ROUND_TRIP_MS)
+        bumped = timeline.of(ev.GroupEpochBumped).first(first - ROUND_TRIP_MS)
         later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
         return bumped if later else None
     came = {a.member for a in arrivals}
-    near = timeline.of(MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS)
+    near = timeline.of(ev.MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS)
     answered = min((e for e in near if e.member in came and e.epoch), key=lambda e: e.epoch or 0, default=None)
     return answered if answered is not None and (answered.epoch or 0) > 1 else None
 
@@ -134,20 +124,20 @@ def _static_rejoin(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | N
         near = NEXT_HEARTBEAT_MS
         returns = (timeline.returns.of(a.participant).between(a.at - near, a.at + near) for a in arrivals)
         return next((e for found in returns for r in found for e in r.events), None)
-    answers = (timeline.events_from(a.participant, JoinSucceeded).first(a.at) for a in arrivals)
-    joins = [e for e in answers if isinstance(e, JoinSucceeded)]
-    assigned = {e.generation for e in timeline.of(AssignmentComputed).since(arrivals[0].at) if e.assignment}
+    answers = (timeline.events_from(a.participant, ev.JoinSucceeded).first(a.at) for a in arrivals)
+    joins = [e for e in answers if isinstance(e, ev.JoinSucceeded)]
+    assigned = {e.generation for e in timeline.of(ev.AssignmentComputed).since(arrivals[0].at) if e.assignment}
     return joins[0] if joins and assigned.isdisjoint(e.generation for e in joins) else None
 
 
 def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
     """True if their first generation has no other members, by the coordinator's count or the leader's list."""
-    created = [e for e in events if isinstance(e, GenerationStabilized)]
-    counting = (e for e in events if isinstance(e, GenerationStabilized | JoinSucceeded | AssignmentComputed))
+    created = [e for e in events if isinstance(e, ev.GenerationStabilized)]
+    counting = (e for e in events if isinstance(e, ev.GenerationStabilized | ev.JoinSucceeded | ev.AssignmentComputed))
     counts = [e.member_count for e in counting if e.member_count is not None]
-    listed = [e for e in events if isinstance(e, AssignmentComputed)]
+    listed = [e for e in events if isinstance(e, ev.AssignmentComputed)]
     number = next((e.generation for group in (created, listed) for e in group), None)
-    counts += [len(e.assignment) for e in timeline.of(AssignmentComputed) if e.assignment and e.generation == number]
+    counts += [len(e.assignment) for e in timeline.of(ev.AssignmentComputed) if e.assignment and e.generation == number]
     return bool(counts) and max(counts) <= len(arrivals)
 
 
@@ -158,5 +148,5 @@ def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     if timeline.has_coordinator_log:
         return True
     begun = (e for a in arrivals if a.start is not None for e in a.start.events)
-    given = (isinstance(e, JoinRequested | JoinFailed) for a in arrivals for e in a.events)
-    return any(given) or any(not isinstance(e, Subscribed) for e in begun)
+    given = (isinstance(e, ev.JoinRequested | ev.JoinFailed) for a in arrivals for e in a.events)
+    return any(given) or any(not isinstance(e, ev.Subscribed) for e in begun)

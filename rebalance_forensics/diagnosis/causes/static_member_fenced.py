@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
@@ -14,11 +15,6 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Ro
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import how_often, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import InstanceFenced, StaticMemberFenced
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinFailed, SyncFailed
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -41,10 +37,10 @@ HOLDER_UNHEARD = clue(
 _STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
 # Fences after which two processes are surely taking the place from each other in turns.
 MANY_FENCES = 6
-_REQUESTS = (JoinFailed, SyncFailed, HeartbeatFailed, OffsetCommitFailed, GroupHeartbeatFailed)
-FENCING = (StaticMemberFenced, InstanceFenced, ExceptionLogged, *_REQUESTS)
+_REQUESTS = (ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed, ev.GroupHeartbeatFailed)
+FENCING = (ev.StaticMemberFenced, ev.InstanceFenced, ev.ExceptionLogged, *_REQUESTS)
 # A fenced member logs these beside the fencing line; alone where its log holds no other.
-_ONCE_MORE = (ExceptionLogged, OffsetCommitFailed)
+_ONCE_MORE = (ev.ExceptionLogged, ev.OffsetCommitFailed)
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 
@@ -174,7 +170,7 @@ class Fence:
         """True if the coordinator or the other member shows it as well, not only the fenced member."""
         if self.refused:
             return self.holder_ran
-        logged_by_coordinator = any(isinstance(e, StaticMemberFenced) for e in self.events)
+        logged_by_coordinator = any(isinstance(e, ev.StaticMemberFenced) for e in self.events)
         return logged_by_coordinator or len({(e.speaker.host, e.speaker.file) for e in self.events}) > 1
 
     @property
@@ -187,7 +183,7 @@ class Fence:
     @property
     def perhaps_removed(self) -> bool:
         """True under KIP-848, where only a member that was removed loses its id to another."""
-        return all(isinstance(e, GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
+        return all(isinstance(e, ev.GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
 
 
 def fences(timeline: Timeline) -> list[Fence]:
@@ -216,7 +212,7 @@ def fences(timeline: Timeline) -> list[Fence]:
 
 def _was_closing(timeline: Timeline, event: Event) -> bool:
     """True if the fenced member had begun to close: its successor only came before it was done."""
-    member = event.member if isinstance(event, StaticMemberFenced) else None
+    member = event.member if isinstance(event, ev.StaticMemberFenced) else None
     participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(member)
     if participant is None or _is_refusal(event):
         return False
@@ -245,24 +241,24 @@ def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
 
 def _is_refusal(event: Event) -> bool:
     """True if a newcomer was rejected, by the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
-    if isinstance(event, StaticMemberFenced):
+    if isinstance(event, ev.StaticMemberFenced):
         return event.newcomer
     return getattr(event, "error", None) == UNRELEASED
 
 
 def _is_fence(event: Event) -> bool:
     match event:
-        case StaticMemberFenced() | InstanceFenced():
+        case ev.StaticMemberFenced() | ev.InstanceFenced():
             return True
-        case ExceptionLogged(exception=name):
+        case ev.ExceptionLogged(exception=name):
             return (name or "").endswith("FencedInstanceIdException")
-        case GroupHeartbeatFailed(error=error):
+        case ev.GroupHeartbeatFailed(error=error):
             return error in (FENCED, UNRELEASED)
     return getattr(event, "error", None) == FENCED
 
 
 def _instance(event: Event) -> str | None:
-    if isinstance(event, StaticMemberFenced):
+    if isinstance(event, ev.StaticMemberFenced):
         members = (name_in_member_id(m) for m in (event.member, event.current_member) if m)
         return event.instance_id or next(filter(None, members), None)
     instance: str | None = getattr(event, "instance_id", None)
@@ -272,7 +268,7 @@ def _instance(event: Event) -> str | None:
 def _speaker(timeline: Timeline, event: Event) -> Participant | None:
     """The member that logged it; for an exception without a client name, the only member at that place."""
     participant = timeline.participants.of_speaker(event)
-    if participant is not None or not isinstance(event, ExceptionLogged):
+    if participant is not None or not isinstance(event, ev.ExceptionLogged):
         return participant
     neighbors = [a for a in timeline.participants.at_place(event) if a.has_log]
     return neighbors[0] if len(neighbors) == 1 else None

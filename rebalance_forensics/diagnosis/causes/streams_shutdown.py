@@ -32,7 +32,11 @@ TOPICS_MISSED_AT_THE_END = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """At most one hypothesis: a requested shutdown, else missing source topics."""
-    lines = [e for e in timeline.of(ShutdownRequested, ThreadFailed) if _is_request(e)]
+    lines = [
+        e
+        for e in timeline.of(ShutdownRequested, ThreadFailed)
+        if not isinstance(e, ThreadFailed) or "SHUTDOWN_APPLICATION" in (e.response or "").upper()
+    ]
     requests = [r for r in timeline.requests if r.why == "shutdown-requested"]
     if lines or requests:
         yield about_shutdown_asked(timeline, lines, requests)
@@ -155,9 +159,3 @@ def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ..
     since, until = begin - windows.HEARTBEAT_MS, begin + windows.ONE_SCALING_MS
     facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
     return (*facts, *timeline.rebalances.between(since, until))
-
-
-def _is_request(event: Event) -> bool:
-    return isinstance(event, ShutdownRequested) or (
-        isinstance(event, ThreadFailed) and "SHUTDOWN_APPLICATION" in (event.response or "").upper()
-    )

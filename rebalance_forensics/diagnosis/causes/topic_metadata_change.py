@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import (
     absences,
@@ -29,9 +30,6 @@ from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.diagnosis.wording.durations import lasting, span
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.epochs import GroupEpochBumped
-from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
@@ -75,7 +73,7 @@ CAUSE = Cause(
     remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
     usual="planned",
     propose=propose,
-    evidence_types=(Request, TopicChanged, GroupEpochBumped, *subscriptions.GIVING, *REFUSING, *WAITING),
+    evidence_types=(Request, ev.TopicChanged, ev.GroupEpochBumped, *subscriptions.GIVING, *REFUSING, *WAITING),
     signs=(
         speaks_for(rejoins.topic_changed_before, 0, absent=STRONG),
         speaks_against(rejoins.follower_rejoined, WEAK),
@@ -311,7 +309,7 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
         return
     grown = {g.rebalance.id for g in subscriptions.new_partitions(timeline)}
     for before, rebalance in pairwise(timeline.rebalances):
-        opened = [e for e in rebalance.events if isinstance(e, RebalanceStarted)]
+        opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)]
         if rebalance.id in grown or not opened or any(e.trigger is not None for e in opened):
             continue
         made = subscriptions.topics_changed_before(timeline, rebalance.started_at)
@@ -323,12 +321,12 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
     """KIP-848 epochs that no member caused, after a topic changed."""
     for rebalance in timeline.rebalances:
-        bumps = [e for e in rebalance.events if isinstance(e, GroupEpochBumped)]
+        bumps = [e for e in rebalance.events if isinstance(e, ev.GroupEpochBumped)]
         begin, until = rebalance.started_at - windows.HEARTBEAT_MS, rebalance.started_at + windows.HEARTBEAT_MS
         if not bumps or timeline.moves(begin, until) or timeline.requests.any_between(begin, until):
             continue
         # From 4.1 on the coordinator logs a hash of the topics that the group reads: an unchanged hash rules them out.
-        before, now = timeline.of(GroupEpochBumped).last(time_of(bumps[0]) - 1), bumps[0].metadata_hash
+        before, now = timeline.of(ev.GroupEpochBumped).last(time_of(bumps[0]) - 1), bumps[0].metadata_hash
         if before is not None and now is not None and before.metadata_hash == now:
             continue
         topics = subscriptions.of_the_group(
@@ -341,4 +339,4 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
 
 
 def _names_of(topics: list[Event]) -> list[str]:
-    return sorted({e.topic for e in topics if isinstance(e, TopicChanged)})
+    return sorted({e.topic for e in topics if isinstance(e, ev.TopicChanged)})

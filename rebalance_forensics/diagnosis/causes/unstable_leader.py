@@ -26,10 +26,11 @@ LEADER_MOVED_AMONG_AS_MANY = clue(
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """One hypothesis for each run of at least MOVES leaders among the same members whose assignments are logged."""
     led = [generation for generation in timeline.generations if generation.leader is not None]
+    follow_ups = {r.generation for r in timeline.rebalances if r.followup}
     moves: list[tuple[Generation, Generation]] = []
-    for move in pairwise(led):
-        if _leader_changed(timeline, *move):
-            moves.append(move)
+    for before, now in pairwise(led):
+        if now.generation not in follow_ups and _leader_changed(timeline, before, now):
+            moves.append((before, now))
         else:
             yield from about_moves(timeline, moves)
             moves = []
@@ -81,27 +82,16 @@ def about_moves(timeline: Timeline, moves: Sequence[tuple[Generation, Generation
         )
 
 
-def _leader_changed(timeline: Timeline, before: Generation, generation: Generation) -> bool:
+def _leader_changed(timeline: Timeline, before: Generation, now: Generation) -> bool:
     """True if another member leads although the members are the same, or, where no line names them, as many."""
-    leaders = [timeline.participants.of_member(g.leader) for g in (before, generation)]
-    if leaders[0] is leaders[1] or not (_same_members(before, generation) or _as_many(timeline, before, generation)):
+    if timeline.participants.of_member(before.leader) is timeline.participants.of_member(now.leader):
         return False
-    return generation.generation not in timeline.cached(_follow_ups)
+    # The coordinator counted as many members in two adjacent generations and named none of them.
+    counts, unnamed = timeline.membership.sizes, not before.members and not now.members
+    count = counts.get(now.generation) if unnamed and now.generation == before.generation + 1 else None
+    return _same_members(before, now) or (count is not None and count == counts.get(before.generation))
 
 
 def _same_members(before: Generation, generation: Generation) -> bool:
     names = [frozenset(m.instance_id or m.client_id or m.member_id for m in g.members) for g in (before, generation)]
     return bool(before.members) and names[0] == names[1]
-
-
-def _as_many(timeline: Timeline, before: Generation, generation: Generation) -> bool:
-    """True if the coordinator counted as many members in two adjacent generations and named none of them."""
-    if before.members or generation.members or generation.generation != before.generation + 1:
-        return False
-    counts = timeline.membership.sizes
-    count = counts.get(generation.generation)
-    return count is not None and count == counts.get(before.generation)
-
-
-def _follow_ups(timeline: Timeline) -> set[int | None]:
-    return {r.generation for r in timeline.rebalances if r.followup}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED, broker_of
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
@@ -20,14 +21,6 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import (
-    FIRST_COORDINATOR_NODE,
-    CoordinatorFound,
-    CoordinatorLost,
-    NodeDisconnected,
-)
-from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinReported, JoinSucceeded, SyncSucceeded
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
@@ -62,24 +55,21 @@ def disconnects(timeline: Timeline, absence: Absence) -> Answer:
 
 def failed_requests(absence: Absence) -> list[Event]:
     """The client's own line about the failed connection of its last request before the session ended."""
-    return [e for e in absence.departure_lines if isinstance(e, CoordinatorLost) and _not_reached(e)]
+    unanswered = ("transport failure", "Timed out")
+    lost = (e for e in absence.departure_lines if isinstance(e, ev.CoordinatorLost))
+    return [e for e in lost if any(words in (e.cause or "") for words in unanswered)]
 
 
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
     """It looked for its coordinator longer than a process that wakes up, and less long than one that is cut off."""
-    lost = timeline.events_from(absence.participant, CoordinatorLost).between(absence.at - 2 * ROUND_TRIP_MS, until)
-    found = timeline.events_from(absence.participant, CoordinatorFound)
+    lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(absence.at - 2 * ROUND_TRIP_MS, until)
+    found = timeline.events_from(absence.participant, ev.CoordinatorFound)
     return any(not found.any_between(time_of(e), time_of(e) + ROUND_TRIP_MS) for e in lost)
-
-
-def _not_reached(event: CoordinatorLost) -> bool:
-    """The client's last request to its coordinator was not answered."""
-    return "transport failure" in (event.cause or "") or "Timed out" in (event.cause or "")
 
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     """Disconnects over seconds, or a coordinator lost and looked for in vain, while the member was silent."""
-    losses = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost)
+    losses = timeline.events_from(absence.participant, ev.NodeDisconnected, ev.CoordinatorLost)
     if not losses or absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
@@ -97,22 +87,22 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     if _retried_connection(timeline, absence, found) or _kept_sending(found):
         return found
     # Without the coordinator's log the silence began at any time after the last generation it joined.
-    expired = any(isinstance(e, MemberFailed) for e in absence.departure_lines)
+    expired = any(isinstance(e, ev.MemberFailed) for e in absence.departure_lines)
     since = begin if expired else joined if joined is not None else absence.at
-    lost = timeline.events_from(absence.participant, CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
-    again = timeline.events_from(absence.participant, CoordinatorFound)
+    lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
+    again = timeline.events_from(absence.participant, ev.CoordinatorFound)
     return [e for e in lost if not again.any_between(time_of(e), time_of(e) + HEARTBEAT_MS)]
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
     """True where all that it lost, since it last found its coordinator, is one other broker."""
     # An answer that makes it look for its coordinator anew (REQUEST_TIMED_OUT, NOT_COORDINATOR) came from there.
-    found = timeline.events_from(absence.participant, CoordinatorFound).last(absence.at)
+    found = timeline.events_from(absence.participant, ev.CoordinatorFound).last(absence.at)
     if found is not None:
         lost = [event for event in lost if time_of(event) > time_of(found)]
-    if not lost or any(isinstance(event, CoordinatorLost) for event in lost):
+    if not lost or any(isinstance(event, ev.CoordinatorLost) for event in lost):
         return False
-    brokers = {broker for e in lost if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
+    brokers = {broker for e in lost if isinstance(e, ev.NodeDisconnected) and (broker := broker_of(e)) is not None}
     # Where the logs begin later than the group, the first coordinator that they show was it before, too.
     terms = [term for term in timeline.coordinators if term.ended_at is None or term.ended_at >= time_of(lost[0])]
     return len(brokers) == 1 and bool(terms) and f"broker-{brokers.pop()}" not in {term.broker for term in terms}
@@ -120,22 +110,24 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[E
 
 def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
     """It tried to connect again and again; a process that wakes up reaches its brokers at the first attempt."""
-    attempts = [time_of(e) for e in lost if isinstance(e, NodeDisconnected) and e.cause in NOT_CONNECTED]
+    attempts = [time_of(e) for e in lost if isinstance(e, ev.NodeDisconnected) and e.cause in NOT_CONNECTED]
     if not attempts or attempts[-1] - attempts[0] < ROUND_TRIP_MS:
         return False
-    return not timeline.events_from(absence.participant, CoordinatorFound).any_between(attempts[0], attempts[-1])
+    return not timeline.events_from(absence.participant, ev.CoordinatorFound).any_between(attempts[0], attempts[-1])
 
 
 def _kept_sending(lost: Sequence[Event]) -> bool:
     """Requests of different ages went unanswered; a process that stands still sends none meanwhile."""
-    to_coordinator = (e for e in lost if isinstance(e, NodeDisconnected) and e.api in TO_COORDINATOR)
+    to_coordinator = (e for e in lost if isinstance(e, ev.NodeDisconnected) and e.api in TO_COORDINATOR)
     sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= ROUND_TRIP_MS)
     return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
 
 
 def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
     """When it joined the last generation before the group lost it, if its log shows that."""
-    joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded, JoinReported).last(absence.at - 1)
+    joined = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.JoinReported).last(
+        absence.at - 1
+    )
     return joined.at if joined is not None else None
 
 
@@ -145,7 +137,10 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
     if not trouble:
         return Unobservable()
-    if timeline.has_coordinator_log or len(_fetched_from(trouble)) > 1 or _others_log(timeline, subject):
+    # The brokers to which its connections for fetches were lost; a bootstrap address (-1, -2) is none of them.
+    nodes = {e.node for e in trouble if isinstance(e, ev.NodeDisconnected) and e.node is not None}
+    fetched_from = {node for node in nodes if 0 <= node < ev.FIRST_COORDINATOR_NODE}
+    if timeline.has_coordinator_log or len(fetched_from) > 1 or _others_log(timeline, subject):
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
@@ -154,17 +149,11 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
 def one_broker_lost(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """To a single client a broker that froze looks the same as a lost network."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
-    lost = {e.coordinator for e in trouble if isinstance(e, CoordinatorLost) and e.coordinator is not None}
-    lost |= {broker for e in trouble if isinstance(e, NodeDisconnected) and (broker := broker_of(e)) is not None}
+    lost = {e.coordinator for e in trouble if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
+    lost |= {broker for e in trouble if isinstance(e, ev.NodeDisconnected) and (broker := broker_of(e)) is not None}
     if len(lost) != 1 or timeline.has_coordinator_log or _others_log(timeline, subject):
         return ()
     return trouble[:2]
-
-
-def _fetched_from(trouble: Sequence[Event]) -> set[int]:
-    """The brokers to which its connections for fetches were lost; a bootstrap address (-1, -2) is one of them too."""
-    nodes = {e.node for e in trouble if isinstance(e, NodeDisconnected) and e.node is not None}
-    return {node for node in nodes if 0 <= node < FIRST_COORDINATOR_NODE}
 
 
 def _others_log(timeline: Timeline, subject: Subject) -> bool:
@@ -177,11 +166,11 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
 def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The last answer to a member, and the one less than a session later that it is no member."""
     # A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew, too (GroupCoordinator).
-    own = timeline.events_from(absence.participant, HeartbeatFailed)
+    own = timeline.events_from(absence.participant, ev.HeartbeatFailed)
     if not own:
         return ()
     session = timeouts.shown_session_ms(timeline) or timeouts.DEFAULT_MS[timeouts.LEAST_SESSION]
-    expulsions = (e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and was_expelled(e))
+    expulsions = (e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in expulsions if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, distinct_events
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
@@ -24,18 +25,6 @@ from rebalance_forensics.diagnosis.sign import (
     sign,
 )
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import MemberFailed
-from rebalance_forensics.events.partitions import OffsetCommitFailed, OwnershipGivenUp
-from rebalance_forensics.events.rebalances import (
-    GenerationReset,
-    HeartbeatFailed,
-    JoinFailed,
-    JoinSucceeded,
-    SyncFailed,
-    SyncSucceeded,
-)
 from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -149,21 +138,18 @@ own_log_continues = of_each(
 @shown("it logged itself that its session was over, so it was running")
 def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member's own log has the loss of its session, or a request refused because the coordinator forgot it."""
-    losses = [
+    # A process that starts anew has no member id yet with which it could be told that it is no member.
+    answers = (ev.GenerationReset, ev.GroupHeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
+    lines = (e for a in subject.absences for e in a.departure_lines if a.start is None or time_of(e) < a.start.at)
+    losses = (
         e
-        for a in subject.absences
-        for e in a.departure_lines
-        if a.start is None or time_of(e) < a.start.at
-        if isinstance(e, CoordinatorLost | HeartbeatFailed | OwnershipGivenUp) or was_refused(e) or _was_answered(e)
-    ]
-    return [e for e in losses if timeline.participants.of_speaker(e) in subject.participants][
-        : heartbeat_loss.OWN_LINES
-    ]
-
-
-def _was_answered(event: Event) -> bool:
-    """True for the coordinator's answer to a member that asked with its id; a process that starts anew has none yet."""
-    return isinstance(event, GenerationReset | GroupHeartbeatFailed | JoinFailed | SyncFailed) and was_expelled(event)
+        for e in lines
+        if isinstance(e, ev.CoordinatorLost | ev.HeartbeatFailed | ev.OwnershipGivenUp)
+        or was_refused(e)
+        or (isinstance(e, answers) and was_expelled(e))
+    )
+    own = (e for e in losses if timeline.participants.of_speaker(e) in subject.participants)
+    return tuple(islice(own, heartbeat_loss.OWN_LINES))
 
 
 @shown("it learned from a failed commit, after processing records, that it was no longer a member")
@@ -174,7 +160,7 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return ()
     first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
-    return first_losses if all(isinstance(e, OffsetCommitFailed) or is_late_commit(e) for e in first_losses) else ()
+    return first_losses if all(isinstance(e, ev.OffsetCommitFailed) or is_late_commit(e) for e in first_losses) else ()
 
 
 @of_first("it used its old member id again, which only the same process knows", otherwise=UNKNOWN)
@@ -200,7 +186,7 @@ def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, 
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
-    refused = [e for e in absence.departure_lines if isinstance(e, HeartbeatFailed) and e.error in _NOT_A_MEMBER]
+    refused = [e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed) and e.error in _NOT_A_MEMBER]
     return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
 
@@ -248,7 +234,7 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     session = timeouts.session_timeout_ms(timeline)
     if clients.shared_loop_line(timeline, absence.participant) is not None:
         session = timeouts.shown_session_ms(timeline) or windows.AT_ONCE_MS
-    joined = timeline.events_from(absence.participant, JoinSucceeded, SyncSucceeded)
+    joined = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded)
     own_lines = timeline.events_from(absence.participant, Event)
     alive = joined.between(absence.at - session, absence.at - 1)
     alive = alive or own_lines.between(absence.at - 6 * session // 10, absence.at - session // 4)
@@ -265,7 +251,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     if not subject.absences or clients.shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     if not timeline.is_classic or any(
-        isinstance(e, MemberFailed) for away in subject.absences for e in away.departure_lines
+        isinstance(e, ev.MemberFailed) for away in subject.absences for e in away.departure_lines
     ):
         return Unobservable()
     lines: list[Event] = []
@@ -275,7 +261,9 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
             absence.at - 2 * windows.ROUND_TRIP_MS,
             absence.back_at if absence.back_at is not None else absence.at,
         )
-        lost = timeline.events_from(absence.participant, CoordinatorLost).between(begin, until + windows.ROUND_TRIP_MS)
+        lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(
+            begin, until + windows.ROUND_TRIP_MS
+        )
         need = own_log(absence, timeouts.session_timeout_ms(timeline))
         lines += lost[:2]
         places.append(own_place(timeline, absence.participant, begin, until, need=need))
@@ -349,7 +337,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The coordinator logged an expired session of a client whose heartbeats do not depend on its poll loop."""
     if clients.shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return ()
-    return (e for a in subject.absences for e in a.departure_lines if isinstance(e, MemberFailed))
+    return (e for a in subject.absences for e in a.departure_lines if isinstance(e, ev.MemberFailed))
 
 
 @sign(present="it was running, and may have sent a LeaveGroup that these logs do not show")

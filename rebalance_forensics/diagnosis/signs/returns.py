@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason
-from rebalance_forensics.diagnosis.episodes.members.restarts import Return, static_returns
+from rebalance_forensics.diagnosis.episodes.members.restarts import static_returns
 from rebalance_forensics.diagnosis.seen import later_logs, looked
 from rebalance_forensics.diagnosis.sign import (
     Absent,
@@ -23,7 +23,6 @@ from rebalance_forensics.diagnosis.signs.heartbeats import anew
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
-from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 
@@ -58,12 +57,12 @@ def not_back_yet(_: Timeline, absence: Absence) -> bool:
 def may_be_back_unnamed(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Some newcomer may be the return."""
     # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
-    later = timeline.cached(_without_reason).first(max(d.at for d in absence.departures) + windows.ROUND_TRIP_MS)
+    unreasoned = timeline.cached_as(
+        "rebalances without a reason",
+        lambda: TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at")),
+    )
+    later = unreasoned.first(max(d.at for d in absence.departures) + windows.ROUND_TRIP_MS)
     return () if later is None or not _is_away(absence) or absence.participant.has_log else later.events[:1]
-
-
-def _without_reason(timeline: Timeline) -> TimeIndex[Rebalance]:
-    return TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at"))
 
 
 @of_first("it came back, and the logs do not show whether as the same process")
@@ -84,15 +83,14 @@ def old_id_still_in(_: Timeline, absence: Absence) -> Sequence[Event]:
 def back_in_time(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """A static member was back within its session, so that the group never lost it."""
     # A log that ends before the consumer closes looks like the log of a process that died.
-    returns = timeline.cached(_returns_in_time)
+    returns = timeline.cached_as(
+        "static returns",
+        lambda: TimeIndex((r for walk in static_returns(timeline) for r in walk), attrgetter("at")),
+    )
     if not returns or not absence.vanished:
         return ()
     near = returns.of(absence.participant).between(absence.at, absence.at + timeouts.session_timeout_ms(timeline))
     return near[0].events if near else ()
-
-
-def _returns_in_time(timeline: Timeline) -> TimeIndex[Return]:
-    return TimeIndex((r for walk in static_returns(timeline) for r in walk), attrgetter("at"))
 
 
 @sign("the logs continue long enough after it to show a return", "the logs end too soon after it to show a return")
