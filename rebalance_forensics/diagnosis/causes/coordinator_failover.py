@@ -21,15 +21,25 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     whole_cluster_stopped,
     without_coordinator_ms,
 )
-from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, outages
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against
-from rebalance_forensics.diagnosis.signs.coordinator import offsets_outage_meanwhile
+from rebalance_forensics.diagnosis.sign import (
+    DECISIVE,
+    STRONG,
+    WEAK,
+    Present,
+    Row,
+    Subject,
+    clue,
+    shown,
+    speaks_against,
+)
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import shown_session_ms
+from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 STOOD_STILL = clue(
@@ -63,6 +73,7 @@ _GAVE_UP: Mapping[str | None, str] = {
     "log directories": "; the broker shut down because all of its log directories had failed",
     "fatal fault": "; the broker shut down after a fatal error",
 }
+_MOST_LINES = 4
 _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
@@ -73,6 +84,17 @@ _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
     "answer": ANSWERED, "refusals": REFUSED_AGAIN,
 }  # fmt: skip
+
+
+@shown("writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group")
+def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Sequence[Event]:
+    """The coordinator moved during an outage of the offsets topic, or with the broker that began it."""
+    # One outage is one incident: what stops the group is that nothing can be written, and not that another broker
+    # tries.
+    for outage in timeline.cached_as("offsets outages", lambda: list(outages(timeline))):
+        if outage.begin - ONE_REBALANCE_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
+            return outage.refused[:_MOST_LINES]
+    return ()
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -147,7 +169,10 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
     # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
-    without_ms = max(without_coordinator_ms(chain), _unanswered_ms(timeline, chain)) if timed else None
+    lost = (e for move in chain for e in move.events if isinstance(e, CoordinatorLost))
+    unanswered = any("session timed out" in (e.cause or "") for e in lost)
+    session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
+    without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
@@ -176,13 +201,6 @@ def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Ro
     who = out if out.startswith("broker-") else out[:1].upper() + out[1:]
     stopped = f"stopped coordinating the group{_taken_over(_loaded_by(chain), in_turn=len(names) > 1)}{unharmed}"
     return f"{who} {_WITHOUT_A_MOVE.get(shown, stopped)}{_GAVE_UP.get(shutdown_fault(chain), '')}."
-
-
-def _unanswered_ms(timeline: Timeline, chain: list[CoordinatorMove]) -> int:
-    """Longest time without an answered heartbeat, as members log it; 0 if none does."""
-    lost = [e for move in chain for e in move.events if isinstance(e, CoordinatorLost)]
-    unanswered = any("session timed out" in (e.cause or "") for e in lost)
-    return shown_session_ms(timeline) or 0 if unanswered else 0
 
 
 def _taken_over(by: Sequence[tuple[str, str]], *, in_turn: bool) -> str:

@@ -21,7 +21,6 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import closings as closes
 from rebalance_forensics.diagnosis.signs import departures, others
 from rebalance_forensics.diagnosis.wording.durations import lasting
 from rebalance_forensics.events.base import Event
@@ -90,13 +89,13 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(closes.error_before_close, DECISIVE - WEAK, absent=0),
-        speaks_for(closes.closed, STRONG, absent=DECISIVE),
-        speaks_against(closes.connection_lost, STRONG + WEAK),
+        speaks_for(departures.error_before_close, DECISIVE - WEAK, absent=0),
+        speaks_for(departures.closed, STRONG, absent=DECISIVE),
+        speaks_against(departures.connection_lost, STRONG + WEAK),
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
-        speaks_for(closes.thread_left, STRONG),
-        speaks_for(closes.task_left, STRONG),
+        speaks_for(departures.thread_left, STRONG),
+        speaks_for(departures.task_left, STRONG),
     ),
     implies=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
+from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
 from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
@@ -62,7 +62,7 @@ CAUSE = Cause(
         speaks_against(returns.not_back_yet, WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
-        speaks_against(coordinator.lost_in_the_move, STRONG),
+        speaks_against(heartbeats.lost_in_the_move, STRONG),
     ),
     prior=-WEAK,
     implies=("rebalance-straggler", "startup"),

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
+from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.process_stops import behind_end, kills_of
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
@@ -76,7 +76,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.log_just_ends, STRONG + WEAK),
         speaks_against(heartbeats.log_breaks_off, STRONG + WEAK),
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
-        speaks_against(coordinator.lost_in_the_move, STRONG),
+        speaks_against(heartbeats.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),
         speaks_against(returns.return_left_out, WEAK),
         speaks_against(returns.logs_end_at_once, WEAK),

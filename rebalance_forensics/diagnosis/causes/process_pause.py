@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import connections, coordinator, heartbeats, process_stops, returns
+from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.events.base import Event
@@ -72,7 +72,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.heartbeats_in_the_loop, WEAK),
         speaks_against(heartbeats.heartbeats_between_records, WEAK),
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
-        speaks_against(coordinator.lost_in_the_move, STRONG),
+        speaks_against(heartbeats.lost_in_the_move, STRONG),
     ),
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),

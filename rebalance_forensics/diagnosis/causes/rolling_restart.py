@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import RestartWalk,
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, clue, speaks_against
-from rebalance_forensics.diagnosis.signs import closings
+from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, members, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import session_in_words
@@ -66,7 +66,7 @@ CAUSE = Cause(
     ),
     usual="planned",
     propose=propose,
-    signs=(speaks_against(closings.why_unheard, STRONG),),
+    signs=(speaks_against(departures.why_unheard, STRONG),),
     implies=(
         "member-left",
         "process-crash",

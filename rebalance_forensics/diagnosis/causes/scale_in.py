@@ -15,8 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import closings as closes
-from rebalance_forensics.diagnosis.signs import coordinator, heartbeats, others, returns
+from rebalance_forensics.diagnosis.signs import departures, heartbeats, others, returns
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, members
 from rebalance_forensics.timeline.clients import closes_without_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -52,14 +51,14 @@ CAUSE = Cause(
     kips=("KIP-812",),
     propose=propose,
     signs=(
-        speaks_for(closes.closed, STRONG, absent=DECISIVE),
-        speaks_for(closes.shutdown_logged, STRONG),
-        speaks_against(closes.error_before_close, DECISIVE),
-        speaks_against(closes.only_reason_logged, WEAK),
-        speaks_against(closes.thread_left, STRONG),
-        speaks_against(closes.task_left, STRONG),
+        speaks_for(departures.closed, STRONG, absent=DECISIVE),
+        speaks_for(departures.shutdown_logged, STRONG),
+        speaks_against(departures.error_before_close, DECISIVE),
+        speaks_against(departures.only_reason_logged, WEAK),
+        speaks_against(departures.thread_left, STRONG),
+        speaks_against(departures.task_left, STRONG),
         speaks_against(returns.came_back, DECISIVE),
-        speaks_against(coordinator.lost_in_the_move, STRONG),
+        speaks_against(heartbeats.lost_in_the_move, STRONG),
         speaks_for(heartbeats.closes_without_leaving, WEAK),
         speaks_for(heartbeats.closes_without_a_line, WEAK),
         speaks_for(heartbeats.log_just_ends, WEAK),

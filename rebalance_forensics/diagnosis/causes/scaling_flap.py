@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import (
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for
-from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.timeline.facts import Arrival
@@ -69,8 +69,8 @@ CAUSE = Cause(
     usual="fault",
     propose=propose,
     signs=(
-        speaks_for(closes.shutdown_logged, WEAK),
-        speaks_against(closes.error_before_close, STRONG, absent=STRONG),
+        speaks_for(departures.shutdown_logged, WEAK),
+        speaks_against(departures.error_before_close, STRONG, absent=STRONG),
     ),
     implies=("member-left", "scale-in", "scale-out", "rolling-restart"),
     lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, wit
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against
-from rebalance_forensics.diagnosis.signs import closings as closes
+from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
 from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
@@ -38,8 +38,8 @@ CAUSE = Cause(
     usual="benign",
     propose=propose,
     signs=(
-        speaks_against(closes.error_before_close, STRONG),
-        speaks_against(closes.why_unheard, STRONG + WEAK),
+        speaks_against(departures.error_before_close, STRONG),
+        speaks_against(departures.why_unheard, STRONG + WEAK),
     ),
     implies=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),

@@ -1,16 +1,30 @@
-"""How members left: what the coordinator and their own logs give as the reason."""
+"""How members left, closed or not: what the coordinator and their own logs give as the reason, and what came before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.seen import coordinator_log, own_log, own_place, seen
-from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, Unobservable, of_every, shown, sign
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
+from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log, own_place, seen
+from rebalance_forensics.diagnosis.sign import (
+    NOT_SHOWN,
+    Absent,
+    Answer,
+    Present,
+    Subject,
+    Unobservable,
+    of_every,
+    shown,
+    sign,
+)
 from rebalance_forensics.diagnosis.signs.connections import gave_up_unasked
+from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
-from rebalance_forensics.timeline.clients import shared_loop_lines
+from rebalance_forensics.timeline.clients import SINK_CLIENTS, shared_loop_lines
+from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
@@ -70,3 +84,116 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
 def unsubscribe_logged(_: Timeline, subject: Subject) -> Iterable[Event]:
     """The member left because it unsubscribed."""
     return _lines(subject, "unsubscribed")
+
+
+@sign(
+    present="it left on its own: it asked to leave, or its log shows a shutdown",
+    absent="it did not leave on its own",
+)
+def closed(timeline: Timeline, subject: Subject) -> Answer:
+    """All members closed, by a line of their own log or of the coordinator's."""
+    del timeline
+    lines: list[Event] = []
+    for absence in subject.absences:
+        shown = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
+        shown += absence.stop.events if absence.stop is not None else []
+        if not shown:
+            return Absent(lines=absence.departure_lines) if _evicted(absence) else Unobservable()
+        lines += shown
+    return Present(tuple(lines)) if subject.absences else Unobservable()
+
+
+def _evicted(absence: Absence) -> bool:
+    # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
+    quiet = absence.participant.kind == "instance" or bool(absence.participant.instance_ids)
+    return not quiet and any(d.why == "session-expired" for d in absence.departures)
+
+
+@sign(present="a close was logged, by the member itself or as the leave reason", absent="no close was logged")
+def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
+    """The consumers are known to have been closed, rather than to have left for another reason."""
+    lines: list[Event] = []
+    for absence in subject.absences:
+        shown = list(absence.stop.events[:2]) if absence.stop is not None else []
+        shown += [e for d in absence.departures if d.why == "closed" for e in d.events[:1]]
+        if not shown:
+            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+        lines += shown
+    return Present(tuple(lines)) if subject.absences else Unobservable()
+
+
+@sign(present="an error was logged just before it closed", absent="no error was logged just before it closed")
+def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
+    """An exception ended the membership."""
+    lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
+    if lines:
+        return Present(tuple(lines))
+    heard: list[CoveredLog] = []
+    for absence in subject.absences:
+        logs = [log for log in timeline.coverage.of(absence.participant) if log.begin <= absence.at]
+        if not logs:
+            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+        heard += logs
+    begin = subject.begin - session_timeout_ms(timeline)
+    return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
+
+
+@shown("the error is that of a connection: what was wrong with it is not shown by who closed", otherwise=NOT_SHOWN)
+def connection_lost(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """The client closed because it could not reach any broker."""
+    return (e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e))
+
+
+@sign(present="only the coordinator saw them go: an error that made them close would stand in their own logs")
+def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
+    """Only the coordinator logged the leaves."""
+    # To a coordinator, members that fail one by one look like a deployment.
+    return Present() if left_without_client_log(timeline, subject.absences) else Absent()
+
+
+def _announced(absences: Iterable[Absence]) -> list[Event]:
+    return [e for a in absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1]]
+
+
+@shown("its leave reason alone says that it closed, as it does after an error", otherwise=NOT_SHOWN)
+def only_reason_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """The close is known by the reason in the LeaveGroup only (KIP-800), which is the same for any close."""
+    leaves = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
+    return leaves if leaves and left_without_client_log(timeline, subject.absences) else ()
+
+
+@shown(
+    "a stream thread left, and its instance, which sends no LeaveGroup when it closes, did not ask for it",
+    otherwise=NOT_SHOWN,
+)
+def thread_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """A stream thread left by itself, as one does that an exception ends."""
+    # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not; with
+    # CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
+    if not timeline.is_classic or not left_without_client_log(timeline, subject.absences):
+        return ()
+    return _announced(subject.absences) if all(_only_some_threads_left(timeline, a) for a in subject.absences) else ()
+
+
+def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
+    instance = absence.participant
+    if instance.kind != "instance" or instance.instance_ids:
+        return False
+    left = {timeline.participants.client_of(d.member or "") for d in absence.departures if d.why not in UNANNOUNCED}
+    return len(left) == 1 or len(left) < len(instance.client_ids)
+
+
+@shown(
+    "the consumer of one sink task closed while the tasks beside it ran on: a task that fails does that, a connector "
+    "that is changed starts all of its tasks anew",
+    otherwise=NOT_SHOWN,
+)
+def task_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """The consumer of a single sink task closed while the connector's other tasks ran on."""
+    # WorkerSinkTask closes its consumer when the task throws. Asked where only brokers logged the leave, without a
+    # reason.
+    if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
+        return ()
+    is_task = any(client.startswith(SINK_CLIENTS) for client in subject.absences[0].participant.client_ids)
+    stayed = isinstance(others_stayed.answer(timeline, subject), Present)
+    return _announced(subject.absences) if is_task and stayed else ()

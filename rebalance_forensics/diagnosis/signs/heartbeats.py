@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, distinct_events
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
@@ -356,3 +357,29 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
         if not (vanished and polls and alive) or clients.logs_leave_group(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()
+
+
+@sign(
+    present="its session expired exactly one session after the coordinator moved: it was lost in the move",
+    absent="its session expired at another time than one session after the coordinator moved",
+)
+def lost_in_the_move(timeline: Timeline, subject: Subject) -> Answer:
+    """The new coordinator received no heartbeat of the members at all."""
+    # A coordinator that loads a group starts every session anew (GroupCoordinator.onGroupLoaded), so the expiry does
+    # not show when the one before last heard from a member.
+    answers = [_lost(timeline, absence) for absence in subject.absences]
+    present = [answer for answer in answers if isinstance(answer, Present)]
+    if answers and len(present) == len(answers):
+        return Present(tuple(dict.fromkeys(line for answer in present for line in answer.lines)))
+    return next((answer for answer in answers if not isinstance(answer, Present)), Unobservable())
+
+
+def _lost(timeline: Timeline, absence: Absence) -> Answer:
+    expired = [d for d in absence.departures if d.why == "session-expired"]
+    if not expired:
+        return Unobservable((coordinator_log(absence.at, absence.at),))
+    if timeouts.shown_session_ms(timeline) is None:
+        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+    loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
+    expiries = tuple([e for d in expired for e in d.events])
+    return Present((*loads, *expiries)) if len(loads) == len(expired) else Absent(lines=expiries)
