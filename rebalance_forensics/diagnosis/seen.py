@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.clients import would_log
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 # Nobody fetches more logs than this to explain one rebalance.
@@ -100,20 +101,12 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
     return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
 
 
-def jvm_place(participant: Participant, begin: int, end: int) -> Place:
-    """What the JVM of a member logs of its collections and safepoints; that it logs them at all is never known."""
-    return _beside(participant, begin, end, "the GC log of {} (-Xlog:gc*,safepoint)")
-
-
-def host_place(participant: Participant, begin: int, end: int) -> Place:
-    """What the kernel and the supervisor log of a member's process."""
-    return _beside(participant, begin, end, "the logs of the kernel and of the supervisor on the host of {}")
-
-
-def _beside(participant: Participant, begin: int, end: int, words: str) -> Place:
+def host_place(timeline: Timeline, absence: Absence, words: str) -> Place:
+    """What the JVM or the host of a member logs while its session runs out; that there is such a log is never known."""
+    participant, begin = absence.participant, absence.at - session_timeout_ms(timeline)
     what = words.format(f"{participant.kind} {participant.name}")
-    need = Need(what=what, who=participant.name, begin=begin, end=end, of_its_host=True)
-    return Place(begin, end, (), need)
+    need = Need(what=what, who=participant.name, begin=begin, end=absence.at, of_its_host=True)
+    return Place(begin, absence.at, (), need)
 
 
 @lru_cache(maxsize=1 << 11)

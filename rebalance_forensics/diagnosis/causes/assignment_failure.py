@@ -55,7 +55,28 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     yield from (about_slowness(timeline, late) for late in slow)
     if not thrown and not slow and (undelivered := never_assigned(timeline)) is not None:
         yield about_undelivered(timeline, *undelivered)
-    yield from (about_unready_topics(timeline, unready) for unready in missing_topics.never_ready_topics(timeline))
+    for unready in missing_topics.never_ready_topics(timeline):
+        wrong = "are missing" if unready.missing else "do not fit its topology"
+        # A KIP-1071 group without the topics that its topology needs gets no task from its coordinator.
+        remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
+        yield Hypothesis(
+            because=unready.reports,
+            culprits=topic_culprits(unready.topics),
+            clues={UNREADY: Present(tuple(unready.reports))},
+            severity="critical",
+            onset=unready.begin,
+            implies=missing_topics.rebalances_without_topics(timeline, unready),
+            narrative=(
+                f"The coordinator assigned no task{lasting(timeline.measured(unready.end - unready.begin))}: topics "
+                f"that the application reads {wrong} ({', '.join(unready.topics)})."
+            ),
+            advice=(
+                Advice(
+                    action=f"{remedy} ({', '.join(unready.topics)}); the members then resume by themselves.",
+                    why=f"The coordinator reported it {times(len(unready.reports))}{span(unready.reports)}.",
+                ),
+            ),
+        )
 
 
 CAUSE = Cause(
@@ -175,30 +196,6 @@ def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Seq
         implies=(*_effects(timeline, begin, end), *timeline.arrivals.between(since, end)),
         narrative=STILL_WAITS if last else in_a_row,
         advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),
-    )
-
-
-def about_unready_topics(timeline: Timeline, unready: missing_topics.UnreadyTopics) -> Hypothesis:
-    """A KIP-1071 group without the topics that its topology needs: its coordinator gives it no task."""
-    wrong = "are missing" if unready.missing else "do not fit its topology"
-    remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
-    return Hypothesis(
-        because=unready.reports,
-        culprits=topic_culprits(unready.topics),
-        clues={UNREADY: Present(tuple(unready.reports))},
-        severity="critical",
-        onset=unready.begin,
-        implies=missing_topics.rebalances_without_topics(timeline, unready),
-        narrative=(
-            f"The coordinator assigned no task{lasting(timeline.measured(unready.end - unready.begin))}: topics that "
-            f"the application reads {wrong} ({', '.join(unready.topics)})."
-        ),
-        advice=(
-            Advice(
-                action=f"{remedy} ({', '.join(unready.topics)}); the members then resume by themselves.",
-                why=f"The coordinator reported it {times(len(unready.reports))}{span(unready.reports)}.",
-            ),
-        ),
     )
 
 

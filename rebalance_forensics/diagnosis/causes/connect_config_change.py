@@ -40,8 +40,36 @@ CHANGING = (ConnectorConfigChanged, Request)
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Changes that workers logged before they rejoined; without their logs, rejoins that nothing else explains."""
     if timeline.kind == "connect":
-        yield from (about_changes(*change) for change in connector_changes(timeline))
-        yield from (about_rejoins(timeline, run) for run in worker_rejoins(timeline))
+        yield from connector_changes(timeline)
+        for requests in worker_rejoins(timeline):
+            facts: tuple[Fact, ...] = (*touched(timeline, requests), *requests)
+            lines = distinct_events(e for r in requests for e in r.events)
+            rejoined = tuple(dict.fromkeys(r.participant for r in requests if r.participant is not None))
+            workers = rejoined or tuple(timeline.membership.members)
+            begin, end = requests[0].at - windows.HEARTBEAT_MS, requests[-1].at
+            # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
+            earliest = requests[0].at - timeouts.setting_ms(timeline, timeouts.CONNECT_DELAY) - windows.HEARTBEAT_MS
+            initial = initial_arrivals(timeline)
+            moves = [m for m in timeline.moves(earliest, requests[0].at - 1) if m.id not in initial]
+            moved = distinct_events(e for m in moves for e in m.events[:1])
+            answers: dict[Row, Answer] = {
+                CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),
+                REJOINED_UNASKED: Present(lines),
+            }
+            yield Hypothesis(
+                because=lines,
+                culprits=(),
+                clues=answers | ({WORK_HANDED_OVER: Present(moved)} if moved else {}),
+                severity="info",
+                implies=facts,
+                explains=facts,
+                participants=rejoined,
+                narrative=(
+                    f"{'Workers' if len(workers) > 1 else 'A worker'} rejoined unasked {times(len(requests))}, as "
+                    "happens when connector or task configurations change; only the workers' own logs name the "
+                    "connector."
+                ),
+            )
 
 
 CAUSE = Cause(
@@ -60,73 +88,36 @@ CAUSE = Cause(
 )
 
 
-def about_changes(
-    lines: Sequence[ConnectorConfigChanged], rebalances: Sequence[Rebalance], requests: Sequence[Request]
-) -> Hypothesis:
+def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
     """Configuration changes that workers logged just before they rejoined."""
-    connectors = sorted({e.connector for e in lines if e.connector})
-    return Hypothesis(
-        because=lines,
-        circumstances=[e for r in rebalances[:2] for e in r.events[:2]],
-        culprits=tuple(Culprit(kind="connector", name=name) for name in connectors),
-        clues={CONFIG_CHANGED: Present(distinct_events(lines))},
-        severity="info",
-        implies=(*rebalances, *requests),
-        explains=tuple(rebalances),
-        narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): {len(rebalances)} rebalances "
-        "followed.",
-        advice=(
-            Advice(
-                action="Submit changes together, or stop the loop that rewrites configurations.",
-                why=f"Changes to {counted(len(connectors), 'connector')} caused "
-                f"{counted(len(rebalances), 'rebalance')}{span(lines)}.",
-                cost="Connect's REST interface takes one connector per request: send the requests back to back.",
-            ),
-        ),
-    )
-
-
-def about_rejoins(timeline: Timeline, requests: Sequence[Request]) -> Hypothesis:
-    """Rejoins of workers without another reason; only their own logs name the connector."""
-    facts: tuple[Fact, ...] = (*touched(timeline, requests), *requests)
-    lines = distinct_events(e for r in requests for e in r.events)
-    rejoined = tuple(dict.fromkeys(r.participant for r in requests if r.participant is not None))
-    workers = rejoined or tuple(timeline.membership.members)
-    begin, end = requests[0].at - windows.HEARTBEAT_MS, requests[-1].at
-    # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
-    earliest = requests[0].at - timeouts.setting_ms(timeline, timeouts.CONNECT_DELAY) - windows.HEARTBEAT_MS
-    initial = initial_arrivals(timeline)
-    moves = [m for m in timeline.moves(earliest, requests[0].at - 1) if m.id not in initial]
-    moved = distinct_events(e for m in moves for e in m.events[:1])
-    answers: dict[Row, Answer] = {
-        CONFIG_CHANGED: Unobservable(tuple(client_log(worker, begin, end) for worker in workers)),
-        REJOINED_UNASKED: Present(lines),
-    }
-    return Hypothesis(
-        because=lines,
-        culprits=(),
-        clues=answers | ({WORK_HANDED_OVER: Present(moved)} if moved else {}),
-        severity="info",
-        implies=facts,
-        explains=facts,
-        participants=rejoined,
-        narrative=(
-            f"{'Workers' if len(workers) > 1 else 'A worker'} rejoined unasked {times(len(requests))}, as "
-            "happens when connector or task configurations change; only the workers' own logs name the connector."
-        ),
-    )
-
-
-def connector_changes(
-    timeline: Timeline,
-) -> Iterator[tuple[list[ConnectorConfigChanged], list[Rebalance], list[Request]]]:
-    """Configuration updates that workers logged just before they rejoined, with these rebalances and rejoins."""
     changes = [e for e in timeline.of(ConnectorConfigChanged) if e.change in ("created", "updated", "removed", "tasks")]
     for run in runs(changes, time_of, windows.ONE_REBALANCE_MS):
-        rebalances = _right_after(run, timeline.rebalances)
-        if rebalances:
-            asked = [r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed"]
-            yield run, rebalances, asked
+        rebalances, connectors = (
+            _right_after(run, timeline.rebalances),
+            sorted({e.connector for e in run if e.connector}),
+        )
+        if not rebalances:
+            continue
+        asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
+        yield Hypothesis(
+            because=run,
+            circumstances=[e for r in rebalances[:2] for e in r.events[:2]],
+            culprits=tuple(Culprit(kind="connector", name=name) for name in connectors),
+            clues={CONFIG_CHANGED: Present(distinct_events(run))},
+            severity="info",
+            implies=(*rebalances, *asked),
+            explains=tuple(rebalances),
+            narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): {len(rebalances)} "
+            "rebalances followed.",
+            advice=(
+                Advice(
+                    action="Submit changes together, or stop the loop that rewrites configurations.",
+                    why=f"Changes to {counted(len(connectors), 'connector')} caused "
+                    f"{counted(len(rebalances), 'rebalance')}{span(run)}.",
+                    cost="Connect's REST interface takes one connector per request: send the requests back to back.",
+                ),
+            ),
+        )
 
 
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UNNAMED,
-    CoordinatorSilence,
     coordinator_silences,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
@@ -100,7 +99,26 @@ def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Sequence[E
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Moves of the coordinator after the first generation, in a chain where brokers go in turn, and its silences."""
     yield from (about_moves(timeline, chain) for chain in chains_of_moves(timeline))
-    yield from (about_silence(timeline, silence) for silence in coordinator_silences(timeline))
+    for silence in coordinator_silences(timeline):
+        # It stood still with a rebalance open; its members waited, and were removed when it woke up.
+        number, begin = silence.removal.speaker.broker, silence.rebalance.started_at
+        usual = lasting(timeline.measured(silence.timeout_ms), " ({} in other rebalances)")
+        yield Hypothesis(
+            because=silence.lines,
+            culprits=() if number is None else (broker(number),),
+            clues={STOOD_STILL: Present(silence.lines)},
+            severity="warning",
+            onset=begin,
+            explains=tuple(silence.disturbed(timeline)),
+            implies=tuple(timeline.departures.between(begin, begin + silence.open_ms + ONE_REBALANCE_MS)),
+            narrative=(
+                f"{'The coordinator' if number is None else f'broker-{number}'} logged nothing"
+                f"{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
+                " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a "
+                f"rebalance past its timeout{usual}: its process or host stood still."
+            ),
+            advice=(STOOD_STILL_ADVICE,),
+        )
 
 
 CAUSE = Cause(
@@ -133,28 +151,6 @@ STOOD_STILL_ADVICE = Advice(
     "slept, a full garbage collection, a blocked disk.",
     why="Every group that it coordinates waits meanwhile.",
 )
-
-
-def about_silence(timeline: Timeline, silence: CoordinatorSilence) -> Hypothesis:
-    """The coordinator stood still with a rebalance open; its members waited, and were removed when it woke up."""
-    number, begin = silence.removal.speaker.broker, silence.rebalance.started_at
-    return Hypothesis(
-        because=silence.lines,
-        culprits=() if number is None else (broker(number),),
-        clues={STOOD_STILL: Present(silence.lines)},
-        severity="warning",
-        onset=begin,
-        explains=tuple(silence.disturbed(timeline)),
-        implies=tuple(timeline.departures.between(begin, begin + silence.open_ms + ONE_REBALANCE_MS)),
-        narrative=(
-            f"{'The coordinator' if number is None else f'broker-{number}'} logged nothing"
-            f"{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
-            " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a rebalance"
-            f" past its timeout{lasting(timeline.measured(silence.timeout_ms), ' ({} in other rebalances)')}: its"
-            " process or host stood still."
-        ),
-        advice=(STOOD_STILL_ADVICE,),
-    )
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:

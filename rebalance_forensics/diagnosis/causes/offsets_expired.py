@@ -26,6 +26,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         return
     since = timeline.of(GroupEmptied, GroupDied).between(0, time_of(expired[0]))
     emptied = [e for e in since if e.group == timeline.group]
+    empty_for_ms = elapsed(emptied[0].at, expired[0].at) if emptied else None
+    setting = timeline.settings.get("offsets.retention.minutes")
+    if empty_for_ms is None:
+        why = f"The group was empty for longer than offsets.retention.minutes{f' ({setting})' if setting else ''}."
+    else:
+        retention = f"is {setting}" if setting else "is not in the logs but must have been shorter"
+        why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
     yield Hypothesis(
         because=(*expired, *emptied[-2:]),
         culprits=(the_group(timeline, timeline.membership.members),),
@@ -35,7 +42,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         narrative=(
             "Committed offsets of the empty group expired: when its members come back they start at auto.offset.reset."
         ),
-        advice=(keep_offsets_longer(timeline, elapsed(emptied[0].at, expired[0].at) if emptied else None),),
+        advice=(
+            Advice(
+                action="Raise offsets.retention.minutes above the longest time a group may be empty.",
+                why=why,
+                cost="Offsets of abandoned groups are kept longer as well.",
+            ),
+        ),
     )
 
 
@@ -75,18 +88,3 @@ def _is_empty(timeline: Timeline, at: int) -> bool:
     reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
     emptied = max([*logged, *(t for t in reached if t < at)], default=None)
     return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)
-
-
-def keep_offsets_longer(timeline: Timeline, empty_for_ms: int | None) -> Advice:
-    """A group that was empty for longer than its offsets are kept; None where no line shows since when."""
-    setting = timeline.settings.get("offsets.retention.minutes")
-    if empty_for_ms is None:
-        why = f"The group was empty for longer than offsets.retention.minutes{f' ({setting})' if setting else ''}."
-    else:
-        retention = f"is {setting}" if setting else "is not in the logs but must have been shorter"
-        why = f"The group had been empty for {seconds(empty_for_ms)}; offsets.retention.minutes {retention}."
-    return Advice(
-        action="Raise offsets.retention.minutes above the longest time a group may be empty.",
-        why=why,
-        cost="Offsets of abandoned groups are kept longer as well.",
-    )

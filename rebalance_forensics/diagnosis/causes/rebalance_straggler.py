@@ -90,10 +90,7 @@ def _ended(rebalance: Rebalance, departure: Departure) -> bool:
     return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - windows.ROUND_TRIP_MS
 
 
-@sign(
-    "the rebalance waited until a silent member's session expired",
-    "no session expired while the rebalance waited",
-)
+@sign("the rebalance waited until a silent member's session expired", "no session expired while the rebalance waited")
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
     """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
     expired = (d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if _ended(r, d))
@@ -250,14 +247,6 @@ class RebalanceTimeout(Struct, frozen=True):
         """Participants whose members were removed."""
         return tuple(dict.fromkeys(d.participant for d in self.departures))
 
-    @property
-    def waited_ms(self) -> int | None:
-        """Time the coordinator waited: as its line gives it, else since the line that opened the rebalance."""
-        if self.line.timeout_ms is not None:
-            return self.line.timeout_ms
-        opened = [e for e in self.rebalance.events if isinstance(e, ev.RebalanceStarted)] if self.rebalance else []
-        return self.at - time_of(opened[0]) if opened else None
-
     def returns(self, timeline: Timeline) -> list[Arrival]:
         """Arrivals of the removed members, under new ids because the coordinator no longer knows the old ones."""
         removed = {d.id for d in self.departures}
@@ -302,7 +291,7 @@ def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeo
     returns = sorted((a for timeout in missed for a in timeout.returns(timeline)), key=lambda a: a.at)
     # In a logged setting, else the shortest time that the coordinator waited.
     known = [ms for p in participants if (ms := timeouts.shown_rebalance_ms(timeline, p))]
-    waited = [ms for timeout in missed if (ms := timeout.waited_ms)]
+    waited = [ms for timeout in missed if (ms := timeout.line.timeout_ms or _since_opened(timeout))]
     timeout_ms = max(known, default=None) or min(waited, default=None)
     timeout_ms = None if timeout_ms is None else timeline.measured(timeout_ms)
     needed = [
@@ -325,6 +314,11 @@ def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeo
             else poll_during_rebalances(timeline, timeout_ms, culprits)
         ),
     )
+
+
+def _since_opened(timeout: RebalanceTimeout) -> int | None:
+    opened = [e for e in timeout.rebalance.events if isinstance(e, ev.RebalanceStarted)] if timeout.rebalance else []
+    return timeout.at - time_of(opened[0]) if opened else None
 
 
 def _timeouts_in_words(missed: Sequence[RebalanceTimeout], who: str, timeout_ms: int | None, *, came_back: bool) -> str:

@@ -49,10 +49,45 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members never seen before that came while others were in, or that only the coordinator's counts tell of."""
     initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
-    yield from (about_additions(timeline, step) for step in runs(new, lambda a: a.at, windows.ONE_SCALING_MS))
+    for arrivals in runs(new, lambda a: a.at, windows.ONE_SCALING_MS):
+        participants = tuple(dict.fromkeys(a.participant for a in arrivals))
+        shown = shown_to_be_new(timeline, arrivals)
+        number, what = len(participants), member(timeline, participants)
+        who = f"A new {what}" if number == 1 else f"{number} new {what}s"
+        yield Hypothesis(
+            because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
+            circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),
+            culprits=culprits_of(timeline, participants),
+            clues={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
+            severity="info",
+            implies=with_rebalances(timeline, arrivals),
+            explains=tuple(arrivals),
+            participants=participants,
+            narrative=(
+                f"{who} joined {'the group' if shown is ALONE else 'the running group'}"
+                f"{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}."
+            ),
+        )
     # Growth that only the coordinator counts, in excerpts: a whole log names each member that joins.
     if timeline.coverage.is_excerpt:
-        yield from (about_growth(timeline, steps) for steps in counted_growths(timeline))
+        for steps in counted_growths(timeline):
+            (before, _), (_, after) = steps[0], steps[-1]
+            first = next(count for count in timeline.membership.counts if count.members)
+            # Counted from generation 1 on, no former member can have come back.
+            shown = COUNTED if first.line.generation == 1 else PICKED_COUNTS
+            lines = (
+                *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
+                *timeline.of(ev.SettingsReported).between(before.at, after.at),
+            )
+            reached = {grown.line.generation: grown.at for _, grown in steps}
+            yield Hypothesis(
+                because=lines,
+                culprits=(the_group(timeline),),
+                clues={shown: Present(lines[:2])},
+                severity="info",
+                explains=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
+                narrative=f"The group grew from {before.members} to {after.members} members; no line names who joined.",
+            )
 
 
 CAUSE = Cause(
@@ -69,49 +104,6 @@ CAUSE = Cause(
     settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),
     kips=("KIP-429", "KIP-848"),
 )
-
-
-def about_additions(timeline: Timeline, arrivals: Sequence[Arrival]) -> Hypothesis:
-    """Members never seen before came while others were in."""
-    participants = tuple(dict.fromkeys(a.participant for a in arrivals))
-    shown = shown_to_be_new(timeline, arrivals)
-    number, what = len(participants), member(timeline, participants)
-    new = f"A new {what}" if number == 1 else f"{number} new {what}s"
-    return Hypothesis(
-        because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
-        circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),
-        culprits=culprits_of(timeline, participants),
-        clues={shown: Present(tuple(e for a in arrivals for e in a.events[:1]))},
-        severity="info",
-        implies=with_rebalances(timeline, arrivals),
-        explains=tuple(arrivals),
-        participants=participants,
-        narrative=(
-            f"{new} joined {'the group' if shown is ALONE else 'the running group'}"
-            f"{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}."
-        ),
-    )
-
-
-def about_growth(timeline: Timeline, steps: Sequence[tuple[Count, Count]]) -> Hypothesis:
-    """Growth of a group whose new members no line names."""
-    (before, _), (_, after) = steps[0], steps[-1]
-    first = next(count for count in timeline.membership.counts if count.members)
-    # Counted from generation 1 on, no former member can have come back.
-    shown = COUNTED if first.line.generation == 1 else PICKED_COUNTS
-    lines = (
-        *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
-        *timeline.of(ev.SettingsReported).between(before.at, after.at),
-    )
-    reached = {grown.line.generation: grown.at for _, grown in steps}
-    return Hypothesis(
-        because=lines,
-        culprits=(the_group(timeline),),
-        clues={shown: Present(lines[:2])},
-        severity="info",
-        explains=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
-        narrative=f"The group grew from {before.members} to {after.members} members; no line names who joined.",
-    )
 
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:

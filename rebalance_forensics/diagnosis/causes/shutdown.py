@@ -25,7 +25,29 @@ NOT_COUNTED = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """One hypothesis for each time that the last members shut down cleanly."""
-    yield from (about_shutdown(timeline, group) for group in shutdowns(timeline))
+    for group in shutdowns(timeline):
+        participants = tuple(dict.fromkeys(a.participant for a in group))
+        facts = tuple(f for a in group for f in a.departures)
+        last = max(f.at for f in facts)
+        emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
+        empty = "; the group is empty" if emptied is not None else ""
+        lines = Present(tuple(e for a in group for e in a.events[:1]))
+        # No line lists or counts the members: an excerpt may leave out any of them, and a single log all others.
+        listed = timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded)
+        alone = len(participants) == 1 and len(timeline.membership.members) == 1
+        uncounted = not listed and (alone or timeline.coverage.is_excerpt)
+        yield Hypothesis(
+            because=tuple(e for a in group for e in a.events),
+            circumstances=(emptied,) if emptied is not None else (),
+            culprits=(the_group(timeline, participants),),
+            severity="info",
+            implies=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
+            explains=facts,
+            participants=participants,
+            absences=tuple(group),
+            clues={ALL_WENT: lines, NOT_COUNTED: lines} if uncounted else {ALL_WENT: lines},
+            narrative=_narrative(timeline, participants, group, empty, uncounted=uncounted),
+        )
 
 
 CAUSE = Cause(
@@ -45,32 +67,6 @@ CAUSE = Cause(
     lookalikes=("process-crash", "streams-shutdown"),
     settings=("offsets.retention.minutes",),
 )
-
-
-def about_shutdown(timeline: Timeline, group: Sequence[Absence]) -> Hypothesis:
-    """The clean exit of the last member and of those shortly before it."""
-    participants = tuple(dict.fromkeys(a.participant for a in group))
-    facts = tuple(f for a in group for f in a.departures)
-    last = max(f.at for f in facts)
-    emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
-    empty = "; the group is empty" if emptied is not None else ""
-    lines = Present(tuple(e for a in group for e in a.events[:1]))
-    # No line lists or counts the members: an excerpt may leave out any of them, and a single log all others.
-    listed = timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded)
-    alone = len(participants) == 1 and len(timeline.membership.members) == 1
-    uncounted = not listed and (alone or timeline.coverage.is_excerpt)
-    return Hypothesis(
-        because=tuple(e for a in group for e in a.events),
-        circumstances=(emptied,) if emptied is not None else (),
-        culprits=(the_group(timeline, participants),),
-        severity="info",
-        implies=(*with_rebalances(timeline, facts), *(a.stop for a in group if a.stop)),
-        explains=facts,
-        participants=participants,
-        absences=tuple(group),
-        clues={ALL_WENT: lines, NOT_COUNTED: lines} if uncounted else {ALL_WENT: lines},
-        narrative=_narrative(timeline, participants, group, empty, uncounted=uncounted),
-    )
 
 
 def _narrative(

@@ -116,7 +116,37 @@ timer. `too-late`: a client without a poll timer was removed because it rejoined
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """One hypothesis for each run of poll timeouts, certain or likely."""
-    yield from (about_poll_timeouts(timeline, slow) for slow in poll_timeouts(timeline))
+    for slow in poll_timeouts(timeline):
+        duplicates = [
+            a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
+        ]
+        unclosed = len(duplicates) == len(slow.absences)
+        losses = [d for a in slow.absences for d in a.departures]
+        waited = waited_for(timeline, losses)
+        missing = is_missing(timeline, slow.absences) and not unclosed
+        # How they came back; where a line names the poll timeout, or nothing shows it, other signs answer.
+        shown = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}.get(slow.shown)
+        shown = IMPLAUSIBLE if slow.implausible_ms is not None else shown
+        clues: dict[Row, Answer] = {} if shown is None else {shown: Present(slow.lines)}
+        if waited is not None and len(losses) == 1:  # several at once were not slow by chance
+            clues[OUT_OF_REACH] = Present(waited.lines)
+        who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
+        yield about_absences(
+            timeline,
+            slow.absences,
+            because=slow.lines,
+            circumstances=[
+                *(e for a in duplicates for e in a.events[:1]),
+                *(waited.lines if waited is not None else ()),
+            ],
+            implies=[*missed_between(timeline, slow.absences), *duplicates],
+            clues=clues,
+            severity="critical" if missing or len(slow.absences) > MANY else "warning",
+            culprits=(broker(waited.broker),) if waited is not None else (),
+            narrative=did_not_poll(timeline, slow, waited, unclosed=unclosed).replace("{who}", who),
+            advice=(_CLOSE_THE_OLD,) if unclosed else shorten_loops(timeline, slow, waited),
+            onset=min(a.at for a in duplicates) if unclosed else None,
+        )
 
 
 CAUSE = Cause(
@@ -155,37 +185,6 @@ CAUSE = Cause(
     settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),
     kips=("KIP-62", "KIP-800", "KIP-345"),
 )
-
-
-def about_poll_timeouts(timeline: Timeline, slow: PollTimeouts) -> Hypothesis:
-    """Poll timeouts of one participant, certain or likely, once or again and again."""
-    duplicates = [
-        a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
-    ]
-    unclosed = len(duplicates) == len(slow.absences)
-    losses = [d for a in slow.absences for d in a.departures]
-    waited = waited_for(timeline, losses)
-    missing = is_missing(timeline, slow.absences) and not unclosed
-    # How they came back; where a line names the poll timeout, or nothing shows it, other signs answer.
-    shown = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}.get(slow.shown)
-    shown = IMPLAUSIBLE if slow.implausible_ms is not None else shown
-    clues: dict[Row, Answer] = {} if shown is None else {shown: Present(slow.lines)}
-    if waited is not None and len(losses) == 1:  # several at once were not slow by chance
-        clues[OUT_OF_REACH] = Present(waited.lines)
-    who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
-    return about_absences(
-        timeline,
-        slow.absences,
-        because=slow.lines,
-        circumstances=[*(e for a in duplicates for e in a.events[:1]), *(waited.lines if waited is not None else ())],
-        implies=[*missed_between(timeline, slow.absences), *duplicates],
-        clues=clues,
-        severity="critical" if missing or len(slow.absences) > MANY else "warning",
-        culprits=(broker(waited.broker),) if waited is not None else (),
-        narrative=did_not_poll(timeline, slow, waited, unclosed=unclosed).replace("{who}", who),
-        advice=(_CLOSE_THE_OLD,) if unclosed else shorten_loops(timeline, slow, waited),
-        onset=min(a.at for a in duplicates) if unclosed else None,
-    )
 
 
 def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:

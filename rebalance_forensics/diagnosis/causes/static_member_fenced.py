@@ -46,7 +46,48 @@ FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every instance id of which one member fenced another."""
-    yield from (about_fence(timeline, fence) for fence in fences(timeline))
+    for fence in fences(timeline):
+        begin, end = fence.begin - windows.PROCESS_START_MS, fence.end + windows.PROCESS_START_MS
+        initial = initial_arrivals(timeline)
+        meanwhile = (facts.between(begin, end) for facts in (timeline.departures, timeline.arrivals, timeline.returns))
+        facts = [f for found in meanwhile for f in found if f.participant in fence.participants and f.id not in initial]
+        culprits = culprits_of(timeline, fence.participants, as_instance=True)
+        if fence.instance is not None:
+            # The instance id, also known by its members' names; the fenced members where no line names the id.
+            names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
+            culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
+        lines = Present(distinct_events(fence.events))
+        # Without a line of the coordinator or the other member, the other's log would decide.
+        clues: dict[Row, Answer] = {
+            WAS_FENCED: lines,
+            BOTH_SEEN: lines if fence.both_seen else Unobservable((coordinator_log(begin, end),)),
+        }
+        unheard = fence.refused and not fence.holder_ran
+        doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, unheard))
+        often, why = (
+            how_often(fence.events),
+            "A second member with the same id takes the first one's place and fences it",
+        )
+        if fence.refused:
+            why = "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
+        yield Hypothesis(
+            because=[*fence.events, *(e for f in facts for e in f.events[:2])],
+            culprits=culprits,
+            clues=clues | {row: lines for row, is_so in doubts if is_so},
+            participants=tuple(fence.participants),
+            severity="critical" if len(fence.events) > MANY_FENCES else "warning",
+            onset=fence.begin,
+            implies=with_rebalances(timeline, facts),
+            narrative=_fence_in_words(fence),
+            advice=(
+                Advice(
+                    action="Give every process its own group.instance.id; "
+                    f"{fence.instance or f'that of {fence.name}'} is configured twice.",
+                    why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
+                    cost="Joining under a new id costs one rebalance.",
+                ),
+            ),
+        )
 
 
 CAUSE = Cause(
@@ -75,48 +116,6 @@ CAUSE = Cause(
     settings=("group.instance.id",),
     kips=("KIP-345", "KIP-848"),
 )
-
-
-def about_fence(timeline: Timeline, fence: Fence) -> Hypothesis:
-    """One member of an instance id fenced another, or was refused while the other lived."""
-    begin, end = fence.begin - windows.PROCESS_START_MS, fence.end + windows.PROCESS_START_MS
-    initial = initial_arrivals(timeline)
-    meanwhile = (facts.between(begin, end) for facts in (timeline.departures, timeline.arrivals, timeline.returns))
-    facts = [f for found in meanwhile for f in found if f.participant in fence.participants and f.id not in initial]
-    culprits = culprits_of(timeline, fence.participants, as_instance=True)
-    if fence.instance is not None:
-        # The instance id, also known by its members' names; the fenced members where no line names the id.
-        names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
-        culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
-    lines = Present(distinct_events(fence.events))
-    # Without a line of the coordinator or the other member, the other's log would decide.
-    clues: dict[Row, Answer] = {
-        WAS_FENCED: lines,
-        BOTH_SEEN: lines if fence.both_seen else Unobservable((coordinator_log(begin, end),)),
-    }
-    unheard = fence.refused and not fence.holder_ran
-    doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, unheard))
-    often, why = how_often(fence.events), "A second member with the same id takes the first one's place and fences it"
-    if fence.refused:
-        why = "Under KIP-848 a second member with the same id is rejected (UNRELEASED_INSTANCE_ID)"
-    return Hypothesis(
-        because=[*fence.events, *(e for f in facts for e in f.events[:2])],
-        culprits=culprits,
-        clues=clues | {row: lines for row, is_so in doubts if is_so},
-        participants=tuple(fence.participants),
-        severity="critical" if len(fence.events) > MANY_FENCES else "warning",
-        onset=fence.begin,
-        implies=with_rebalances(timeline, facts),
-        narrative=_fence_in_words(fence),
-        advice=(
-            Advice(
-                action=f"Give every process its own group.instance.id; {fence.instance or f'that of {fence.name}'} is "
-                f"configured twice.",
-                why=f"{why}{'' if often == times(1) else f'; this happened {often}'}.",
-                cost="Joining under a new id costs one rebalance.",
-            ),
-        ),
-    )
 
 
 def _fence_in_words(fence: Fence) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
 from rebalance_forensics.diagnosis.episodes.members.restarts import (
     RETURNS,
-    Return,
     facts_of_returns,
     former_may_still_run,
     joins_of,
@@ -34,7 +33,27 @@ FORMER_UNHEARD = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """One hypothesis for each run of returns of static members."""
-    yield from (about_returns(timeline, group) for group in static_returns(timeline))
+    for group in static_returns(timeline):
+        participants = tuple(dict.fromkeys(r.participant for r in group))
+        lines = distinct_events(e for r in group for e in r.events)
+        who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
+        replaced = any(isinstance(r.fact, StaticReturn) for r in group)
+        clues: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: Present(lines)}
+        if former_may_still_run(timeline, group):
+            clues[FORMER_UNHEARD] = Present(lines)
+        elif replaced:
+            clues[FORMER_STOPPED] = Present(lines)
+        yield Hypothesis(
+            because=lines,
+            circumstances=joins_of(timeline, group),
+            culprits=culprits_of(timeline, participants, as_instance=True),
+            severity="info",
+            implies=facts_of_returns(timeline, group),
+            participants=participants,
+            clues=clues,
+            explains=tuple(r.fact for r in group if r.fact is not None),
+            narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
+        )
 
 
 CAUSE = Cause(
@@ -56,27 +75,3 @@ CAUSE = Cause(
     settings=("group.instance.id", "session.timeout.ms"),
     kips=("KIP-345",),
 )
-
-
-def about_returns(timeline: Timeline, group: Sequence[Return]) -> Hypothesis:
-    """Returns within session.timeout.ms, one soon after another."""
-    participants = tuple(dict.fromkeys(r.participant for r in group))
-    lines = distinct_events(e for r in group for e in r.events)
-    who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
-    replaced = any(isinstance(r.fact, StaticReturn) for r in group)
-    clues: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: Present(lines)}
-    if former_may_still_run(timeline, group):
-        clues[FORMER_UNHEARD] = Present(lines)
-    elif replaced:
-        clues[FORMER_STOPPED] = Present(lines)
-    return Hypothesis(
-        because=lines,
-        circumstances=joins_of(timeline, group),
-        culprits=culprits_of(timeline, participants, as_instance=True),
-        severity="info",
-        implies=facts_of_returns(timeline, group),
-        participants=participants,
-        clues=clues,
-        explains=tuple(r.fact for r in group if r.fact is not None),
-        narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
-    )

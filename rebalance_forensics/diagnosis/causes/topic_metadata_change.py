@@ -19,7 +19,6 @@ from rebalance_forensics.diagnosis.episodes.topics import subscriptions
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     REFUSING,
     WAITING,
-    UnreadyTopics,
     VanishedTopics,
     deleted_source_topics,
     vanished_topics,
@@ -55,7 +54,28 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         began = [fact_at(fact) for fact in change.facts]
         if not any(topics.covers(change.topics, min(began), max(began)) for topics in vanished):
             yield about_topic_change(timeline, change)
-    yield from (about_deleted_source_topics(timeline, deleted) for deleted in deleted_source_topics(timeline))
+    # The coordinator of a KIP-1071 group takes all tasks away when a source topic is deleted.
+    for unready in deleted_source_topics(timeline):
+        begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
+        names, lines = ", ".join(unready.topics), distinct_events(unready.reports)
+        restore = Advice(
+            action=f"Create {names} again, or remove the topic from the topology and restart.",
+            why=f"The coordinator reported missing topics to the members{lasting(timeline.measured(end - begin))}.",
+        )
+        yield Hypothesis(
+            because=lines,
+            culprits=topic_culprits(unready.topics),
+            clues={DELETION_LOGGED: Present(lines)},
+            severity="critical",
+            onset=begin,
+            implies=(
+                *timeline.rebalances.between(begin - windows.HEARTBEAT_MS, end),
+                *timeline.moves(begin, end + windows.HEARTBEAT_MS),
+            ),
+            narrative=f"{names} was deleted while the application read it, and the coordinator no longer assigns any "
+            "task.",
+            advice=(restore,),
+        )
     yield from (about_vanished_topics(timeline, topics) for topics in vanished)
 
 
@@ -158,29 +178,6 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
                 cost="The records of the deleted topic stay lost.",
             ),
         ),
-    )
-
-
-def about_deleted_source_topics(timeline: Timeline, unready: UnreadyTopics) -> Hypothesis:
-    """A KIP-1071 group whose source topics were deleted: its coordinator takes all tasks away."""
-    begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
-    names, lines = ", ".join(unready.topics), distinct_events(unready.reports)
-    restore = Advice(
-        action=f"Create {names} again, or remove the topic from the topology and restart.",
-        why=f"The coordinator reported missing topics to the members{lasting(timeline.measured(end - begin))}.",
-    )
-    return Hypothesis(
-        because=lines,
-        culprits=topic_culprits(unready.topics),
-        clues={DELETION_LOGGED: Present(lines)},
-        severity="critical",
-        onset=begin,
-        implies=(
-            *timeline.rebalances.between(begin - windows.HEARTBEAT_MS, end),
-            *timeline.moves(begin, end + windows.HEARTBEAT_MS),
-        ),
-        narrative=f"{names} was deleted while the application read it, and the coordinator no longer assigns any task.",
-        advice=(restore,),
     )
 
 

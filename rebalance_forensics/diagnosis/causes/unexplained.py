@@ -14,7 +14,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
-@sign(present="a member joined or left at that time", absent="no member joined or left at that time")
+@sign("a member joined or left at that time", "no member joined or left at that time")
 def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     """A member joined or left at that time, by the coordinator's log."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
@@ -26,8 +26,8 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    present="a member asked for a rebalance at that time",
-    absent="no member logged a reason to rejoin: no changed subscription, no changed metadata, no enforced rebalance",
+    "a member asked for a rebalance at that time",
+    "no member logged a reason to rejoin: no changed subscription, no changed metadata, no enforced rebalance",
 )
 def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
     """A member logged why it rejoined."""

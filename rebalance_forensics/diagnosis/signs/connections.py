@@ -73,7 +73,9 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     if not losses or absence.start is not None or absence.stop is not None:
         return []
     until = absence.back_at if absence.back_at is not None else timeline.last
-    joined = _last_joined(timeline, absence)
+    joins = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.JoinReported)
+    last = joins.last(absence.at - 1)
+    joined = last.at if last is not None else None
     # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
     begin = max(absence.at - timeouts.session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
     found = losses.between(begin, until + ROUND_TRIP_MS)
@@ -123,15 +125,7 @@ def _kept_sending(lost: Sequence[Event]) -> bool:
     return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
 
 
-def _last_joined(timeline: Timeline, absence: Absence) -> int | None:
-    """When it joined the last generation before the group lost it, if its log shows that."""
-    joined = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.JoinReported).last(
-        absence.at - 1
-    )
-    return joined.at if joined is not None else None
-
-
-@sign(present="other members were heard at that time, so this member was cut off and not a broker paused")
+@sign("other members were heard at that time, so this member was cut off and not a broker paused")
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Other members were heard while this one lost its connections."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]

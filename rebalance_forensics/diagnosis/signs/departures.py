@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_impl
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
-@sign(present="its poll timeout expired, according to its log or its leave reason", absent="no poll timeout was logged")
+@sign("its poll timeout expired, according to its log or its leave reason", "no poll timeout was logged")
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     """A line of either side says that the member did not call poll() in time."""
     expiries = _lines(subject, "poll-timeout")
@@ -71,7 +71,7 @@ def reason_cut_off(_: Timeline, subject: Subject) -> Iterable[Event]:
     return (e for e in _lines(subject, "left") if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown")
 
 
-@sign(present="the coordinator was asked by an administrator to remove it")
+@sign("the coordinator was asked by an administrator to remove it")
 def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     """An administrator sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
     if removals := _lines(subject, "removed-by-admin"):
@@ -86,10 +86,7 @@ def unsubscribe_logged(_: Timeline, subject: Subject) -> Iterable[Event]:
     return _lines(subject, "unsubscribed")
 
 
-@sign(
-    present="it left on its own: it asked to leave, or its log shows a shutdown",
-    absent="it did not leave on its own",
-)
+@sign("it left on its own: it asked to leave, or its log shows a shutdown", "it did not leave on its own")
 def closed(timeline: Timeline, subject: Subject) -> Answer:
     """All members closed, by a line of their own log or of the coordinator's."""
     del timeline
@@ -109,7 +106,7 @@ def _evicted(absence: Absence) -> bool:
     return not quiet and any(d.why == "session-expired" for d in absence.departures)
 
 
-@sign(present="a close was logged, by the member itself or as the leave reason", absent="no close was logged")
+@sign("a close was logged, by the member itself or as the leave reason", "no close was logged")
 def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     """The consumers are known to have been closed, rather than to have left for another reason."""
     lines: list[Event] = []
@@ -122,7 +119,7 @@ def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
 
-@sign(present="an error was logged just before it closed", absent="no error was logged just before it closed")
+@sign("an error was logged just before it closed", "no error was logged just before it closed")
 def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     """An exception ended the membership."""
     lines = [e for absence in subject.absences for e in exception_before(timeline, absence)[:6]]
@@ -144,7 +141,7 @@ def connection_lost(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     return (e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e))
 
 
-@sign(present="only the coordinator saw them go: an error that made them close would stand in their own logs")
+@sign("only the coordinator saw them go: an error that made them close would stand in their own logs")
 def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """Only the coordinator logged the leaves."""
     # To a coordinator, members that fail one by one look like a deployment.

@@ -71,8 +71,8 @@ def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Sequence
 
 
 @sign(
-    present="it did not leave on its own: its session expired, or its log would show the request",
-    absent="it left the group on its own",
+    "it did not leave on its own: its session expired, or its log would show the request",
+    "it left the group on its own",
 )
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """The members fell silent and sent no LeaveGroup."""
@@ -242,10 +242,7 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return alive[: heartbeat_loss.OWN_LINES]
 
 
-@sign(
-    present="it gave up its coordinator when it woke up",
-    absent="it kept its coordinator, as a member that only fails to poll does",
-)
+@sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     """The member gave up its coordinator when it woke up."""
     # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
@@ -271,7 +268,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
     return seen(lines, places)
 
 
-@sign(present="it is a static member (group.instance.id)", absent="it has no group.instance.id")
+@sign("it is a static member (group.instance.id)", "it has no group.instance.id")
 def static_member(timeline: Timeline, subject: Subject) -> Answer:
     """The members have instance ids, as far as lines show."""
     if not subject.participants:
@@ -341,7 +338,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     return (e for a in subject.absences for e in a.departure_lines if isinstance(e, ev.MemberFailed))
 
 
-@sign(present="it was running, and may have sent a LeaveGroup that these logs do not show")
+@sign("it was running, and may have sent a LeaveGroup that these logs do not show")
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     """The process ran, and may have sent a LeaveGroup that these logs do not show.
 
@@ -360,8 +357,8 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    present="its session expired exactly one session after the coordinator moved: it was lost in the move",
-    absent="its session expired at another time than one session after the coordinator moved",
+    "its session expired exactly one session after the coordinator moved: it was lost in the move",
+    "its session expired at another time than one session after the coordinator moved",
 )
 def lost_in_the_move(timeline: Timeline, subject: Subject) -> Answer:
     """The new coordinator received no heartbeat of the members at all."""

@@ -18,10 +18,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-@sign(
-    present="other members stayed in the group after it",
-    absent="nobody stayed: the group was empty after it",
-)
+@sign("other members stayed in the group after it", "nobody stayed: the group was empty after it")
 def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     """Another member was still in the group when all of these had left."""
     if not subject.absences:
@@ -82,7 +79,7 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
     return max(last + one_shutdown_ms(timeline), loaded) + timeouts.session_timeout_ms(timeline) + windows.ROUND_TRIP_MS
 
 
-@sign(present="no log at hand shows whether the other members stayed")
+@sign("no log at hand shows whether the other members stayed")
 def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """No log shows whether the other members stayed."""
     # A member that closes by itself may be the first of many: of a shutdown, or of a deployment.
@@ -91,8 +88,8 @@ def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    present="the coordinator soon counts as many members again as before it: somebody took its place",
-    absent="the coordinator counts fewer members after it",
+    "the coordinator soon counts as many members again as before it: somebody took its place",
+    "the coordinator counts fewer members after it",
 )
 def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
     """Newcomers took the places of those that left, even if no line connects them."""

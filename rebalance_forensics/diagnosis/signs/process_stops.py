@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.behind import Link
+from rebalance_forensics.diagnosis.cause import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.seen import host_place, jvm_place, seen
+from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
@@ -33,22 +33,25 @@ _KIB_A_GIB = 1 << 20
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
-@sign(present="its JVM logged that all its threads stood still while its session ran out")
+@sign("its JVM logged that all its threads stood still while its session ran out")
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
     return seen(
         (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
-        (jvm_place(a.participant, a.at - session_timeout_ms(timeline), a.at) for a in silent),
+        (host_place(timeline, a, "the GC log of {} (-Xlog:gc*,safepoint)") for a in silent),
     )
 
 
-@sign(present="the kernel or a supervisor logged that its process was killed")
+@sign("the kernel or a supervisor logged that its process was killed")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
     """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
     return seen(
         (e for absence in subject.absences for e in kills_of(timeline, absence)),
-        (host_place(a.participant, a.at - session_timeout_ms(timeline), a.at) for a in subject.absences),
+        (
+            host_place(timeline, a, "the logs of the kernel and of the supervisor on the host of {}")
+            for a in subject.absences
+        ),
     )
 
 

@@ -25,8 +25,8 @@ def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
 
 
 @sign(
-    present="a topic was created, extended or deleted before the rejoin, within metadata.max.age.ms",
-    absent="no broker log shows a topic created, extended or deleted before the rejoin",
+    "a topic was created, extended or deleted before the rejoin, within metadata.max.age.ms",
+    "no broker log shows a topic created, extended or deleted before the rejoin",
 )
 def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
     """Brokers logged a changed topic within the time that members need to notice it."""
@@ -48,10 +48,7 @@ def partitions_grew(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     return distinct_events(e for g in new for e in g.lines)
 
 
-@sign(
-    present="its own log shows a changed subscription just before",
-    absent="its own log shows no changed subscription",
-)
+@sign("its own log shows a changed subscription just before", "its own log shows no changed subscription")
 def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
     """The member that rejoined had just subscribed to other topics."""
     requests = _asked(timeline, subject)
