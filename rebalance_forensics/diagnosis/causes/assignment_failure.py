@@ -44,12 +44,14 @@ _PROTOCOL_ERRORS = (
     "InterruptException",
 )  # fmt: skip
 _FAILED_IN_A_ROW = 3
+_FAILING = (ev.AssignmentFailed, ev.JoinFailed, ev.JoinRequested)
 _OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Failed and late assignments; without them, generations that never got one; topics that were never ready."""
-    thrown = assignor_failures(timeline)
+    failed = [e for e in timeline.of(*_FAILING) if _is_assignor_exception(timeline, e)]
+    thrown = runs(failed or [e for e in timeline.of(ev.ExceptionLogged) if e.assigning], time_of, QUIET_MS)
     slow = runs(_slow_assignments(timeline), lambda late: time_of(late.computed), QUIET_MS)
     yield from (about_exceptions(timeline, run) for run in thrown)
     yield from (about_slowness(timeline, late) for late in slow)
@@ -136,7 +138,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         implies=tuple(effects),
         narrative=f"{names_of(culprits_of(timeline, leaders)) or 'The leader'} could not assign partitions "
         f"({times(occurrences(run))}): {words.rstrip('. ')}.",
-        advice=fix_assignor(timeline, f"It failed {how_often(run)}."),
+        advice=(fix_assignor(timeline, f"It failed {how_often(run)}."),),
     )
 
 
@@ -195,31 +197,19 @@ def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Seq
         ongoing=stopped,
         implies=(*_effects(timeline, begin, end), *timeline.arrivals.between(since, end)),
         narrative=STILL_WAITS if last else in_a_row,
-        advice=fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),
+        advice=(fix_assignor(timeline, f"No assignment arrived: {times(1 if last else number)}{span(lines)}."),),
     )
 
 
-def fix_assignor(timeline: Timeline, why: str) -> tuple[Advice, ...]:
+def fix_assignor(timeline: Timeline, why: str) -> Advice:
     """An assignor that throws; named where a member logged its configuration."""
     classes = timeline.settings.get("partition.assignment.strategy", "")
     named = f" ({classes.strip('[]')})" if classes else ""
-    return (
-        Advice(
-            action=f"Fix the assignor that throws{named}, or remove it from partition.assignment.strategy.",
-            why=why,
-            cost="Removing it takes a rolling restart, and all members need another assignor in common.",
-        ),
+    return Advice(
+        action=f"Fix the assignor that throws{named}, or remove it from partition.assignment.strategy.",
+        why=why,
+        cost="Removing it takes a rolling restart, and all members need another assignor in common.",
     )
-
-
-def assignor_failures(timeline: Timeline) -> list[list[Event]]:
-    """Exceptions of assignors, one list for each stretch of time."""
-    failures = [
-        e
-        for e in timeline.of(ev.AssignmentFailed, ev.JoinFailed, ev.JoinRequested)
-        if _is_assignor_exception(timeline, e)
-    ]
-    return runs(failures or [e for e in timeline.of(ev.ExceptionLogged) if e.assigning], time_of, QUIET_MS)
 
 
 def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:

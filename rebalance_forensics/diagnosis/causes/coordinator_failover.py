@@ -233,15 +233,13 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
         "these logs show no other that took over.",
         cost="Each commit then waits for its replicas.",
     )
-    if again and not fenced:
-        return (replicate,)
+    cleanly = Advice(
+        action="Restart brokers by controlled shutdown, one at a time.",
+        why=f"{without}{',' if lasted else ''} until a coordinator had loaded its metadata.",
+        cost="A controlled shutdown takes longer: the broker hands over every partition first.",
+    )
     if not fenced:
-        cleanly = Advice(
-            action="Restart brokers by controlled shutdown, one at a time.",
-            why=f"{without}{',' if lasted else ''} until a coordinator had loaded its metadata.",
-            cost="A controlled shutdown takes longer: the broker hands over every partition first.",
-        )
-        return (cleanly,)
+        return (replicate if again else cleanly,)
     find = Advice(
         action="Find out why this broker lost its session with the controller: a crash, a long pause or the network.",
         why=f"The controller fenced it after broker.session.timeout.ms (9 s by default). {without}.",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.absences import absences
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import expelled_at_once
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
@@ -20,10 +20,39 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that one request removed; without the coordinator's log, members that were expelled all at once."""
-    for together in runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS):
-        yield about_removal(timeline, together, logged=True)
-    for together in expelled_at_once(timeline):
-        yield about_removal(timeline, together, logged=False)
+    logged = runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS)
+    # Without a line of the coordinator the members' logs only show that they were no longer in the group.
+    for together, is_logged in (
+        *((run, True) for run in logged),
+        *((run, False) for run in expelled_at_once(timeline)),
+    ):
+        back = all(away.back_at is not None for away in together)
+        participants = dict.fromkeys(away.participant for away in together)
+        who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
+        again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
+        narrative = f"An administrator removed {who}{again}."
+        if not is_logged:
+            narrative = (
+                f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
+                "coordinator: an administrator may have removed them."
+            )
+        find = Advice(
+            action=(
+                "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
+                "it remove only static members that will not come back."
+            ),
+            why=(
+                f"{counted(len(together), 'member')} joined again: each was running, and lost its partitions until the "
+                "group had rebalanced."
+            ),
+        )
+        yield about_absences(
+            timeline,
+            together,
+            severity="warning" if back or not is_logged else "info",
+            narrative=narrative,
+            advice=(find,) if back else (),
+        )
 
 
 CAUSE = Cause(
@@ -45,35 +74,3 @@ CAUSE = Cause(
     lookalikes=("shutdown", "static-member-fenced", "process-pause"),
     kips=("KIP-345", "KIP-800"),
 )
-
-
-def about_removal(timeline: Timeline, together: Sequence[Absence], *, logged: bool) -> Hypothesis:
-    """Members that one request removed; `logged` if the coordinator logged the removal."""
-    # Without that line the members' logs only show that they were no longer in the group.
-    back = all(away.back_at is not None for away in together)
-    participants = dict.fromkeys(away.participant for away in together)
-    who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
-    again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
-    narrative = f"An administrator removed {who}{again}."
-    if not logged:
-        narrative = (
-            f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
-            "coordinator: an administrator may have removed them."
-        )
-    find = Advice(
-        action=(
-            "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
-            "it remove only static members that will not come back."
-        ),
-        why=(
-            f"{counted(len(together), 'member')} joined again: each was running, and lost its partitions until the "
-            "group had rebalanced."
-        ),
-    )
-    return about_absences(
-        timeline,
-        together,
-        severity="warning" if back or not logged else "info",
-        narrative=narrative,
-        advice=(find,) if back else (),
-    )

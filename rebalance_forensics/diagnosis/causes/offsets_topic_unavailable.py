@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator import offsets_outages
@@ -12,7 +12,6 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
 from rebalance_forensics.diagnosis.wording.durations import how_often
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -36,7 +35,23 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             onset=outage.onset,
             implies=(*moves, *offsets_outages.rebalances_in_outage(timeline, outage)),
             narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
-            advice=replicate_offsets(outage.refused),
+            advice=(
+                Advice(
+                    action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is "
+                    "back.",
+                    why=(
+                        "A write needs at least min.insync.replicas in-sync replicas; "
+                        f"without them requests failed {how_often(outage.refused)}."
+                    ),
+                    cost="With fewer replicas one more failure may lose committed offsets.",
+                ),
+                Advice(
+                    action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
+                    why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
+                    "change an existing topic.",
+                    cost="Each commit then waits for a second replica.",
+                ),
+            ),
         )
 
 
@@ -72,23 +87,3 @@ def _failed_writes(outage: offsets_outages.Outage) -> str:
     if any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
         return f"to {OFFSETS}: offset commits failed"
     return f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
-
-
-def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
-    """An offsets topic with too few replicas in sync."""
-    return (
-        Advice(
-            action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
-            why=(
-                "A write needs at least min.insync.replicas in-sync replicas; "
-                f"without them requests failed {how_often(refused)}."
-            ),
-            cost="With fewer replicas one more failure may lose committed offsets.",
-        ),
-        Advice(
-            action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
-            why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
-            "change an existing topic.",
-            cost="Each commit then waits for a second replica.",
-        ),
-    )

@@ -24,13 +24,17 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating and resumed later may have stood still."""
     for absence in losses(timeline):
         own, stops = lines_after(timeline, absence), process_stops.stops_of_threads(timeline, absence)
-        advice = after_pause(timeline, absence)
+        advice, narrative = after_pause(timeline, absence), sent_no_heartbeat(timeline, absence, own)
         if stops:
-            advice = (after_stop_of_threads(stops[0]), *advice[1:])
+            advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), process_stops.heap_after(stops[0])
+            stood = f"{seconds(stops[0].stopped_ms)}{process_stops.operation_of(stops[0])}"
+            full = f"; {heap} of its heap were in use after it" if heap else ""
+            limit = sessions.silenced(timeline, absence)
+            narrative = f"{{who}} {limit}: its JVM stopped all threads for {stood}{full}."
         yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=_stood_still(timeline, absence, stops[0]) if stops else sent_no_heartbeat(timeline, absence, own),
+            narrative=narrative,
             severity="warning",
             own=(*stops[:1], *own),
             advice=advice,
@@ -79,16 +83,6 @@ CAUSE = Cause(
     settings=("session.timeout.ms", "heartbeat.interval.ms"),
     kips=("KIP-62", "KIP-735"),
 )
-
-
-def _stood_still(timeline: Timeline, absence: Absence, stop: ThreadsStopped) -> str:
-    """`was evicted after 10 s without a heartbeat: its JVM stopped all threads for 14.2 s (Full GC)`."""
-    heap = process_stops.heap_after(stop)
-    full = f"; {heap} of its heap were in use after it" if heap else ""
-    return (
-        f"{{who}} {sessions.silenced(timeline, absence)}: its JVM stopped all threads for "
-        f"{seconds(stop.stopped_ms)}{process_stops.operation_of(stop)}{full}."
-    )
 
 
 def after_stop_of_threads(stop: ThreadsStopped) -> Advice:

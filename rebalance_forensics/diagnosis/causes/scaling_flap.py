@@ -14,7 +14,6 @@ from rebalance_forensics.diagnosis.episodes.members.departures import initial_ar
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import (
     Restart,
-    RestartWalk,
     restart_walks,
     restarts,
     same_process,
@@ -41,8 +40,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     if not timeline.departures:
         return
     cycles: dict[Participant, list[Absence]] = defaultdict(list)
-    # A deployment restarts all members: its restarts are no sign of an autoscaler.
-    deployed = {r.absence for walk in restart_walks(timeline) if _of_everybody(timeline, walk) for r in walk.restarts}
+    # A deployment restarts all members: its restarts are no sign of an autoscaler. Members without a log count as well:
+    # where the coordinator has one, its count decides.
+    deployed: set[Absence] = set()
+    for walk in (walk for walk in restart_walks(timeline) if walk.everyone):
+        began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
+        full = states_full_membership(timeline, began, ended, len(walk.participants))
+        deployed |= {r.absence for r in walk.restarts if full or not timeline.has_coordinator_log}
     for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
@@ -111,14 +115,6 @@ def about_flapping(
     return replace(found, participants=participants)
 
 
-def _of_everybody(timeline: Timeline, walk: RestartWalk) -> bool:
-    """True if no member stayed."""
-    # Members without a log count as well: where the coordinator has one, its count decides.
-    began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
-    counted = not timeline.has_coordinator_log or states_full_membership(timeline, began, ended, len(walk.participants))
-    return walk.everyone and counted
-
-
 def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
@@ -152,7 +148,9 @@ def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
         waves[-1].append(arrival)
         gone_at = max(gone_at, left[arrival.participant].at)
     alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
-    if alike and _others_stayed(timeline, came[0].at):
+    # A member joined before the first of them and never left.
+    stayed = (timeline.arrivals.of(a) for a in timeline.membership.members if not timeline.departures.of(a))
+    if alike and any(not joins.between(came[0].at, timeline.last) for joins in stayed):
         participants = tuple(dict.fromkeys(a.participant for a in came))
         yield about_flapping(timeline, participants, [left[a] for a in participants], came, nameless=True)
 
@@ -162,12 +160,6 @@ def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
     if any(is_counted_client_id(client, timeline.group) for client in participant.client_ids):
         return True
     return not participant.has_log and is_bare_member_id(arrival.member or "")
-
-
-def _others_stayed(timeline: Timeline, since: int) -> bool:
-    """True if a member joined before the first of them and never left."""
-    stayed = (a for a in timeline.membership.members if not timeline.departures.of(a))
-    return any(not timeline.arrivals.of(a).between(since, timeline.last) for a in stayed)
 
 
 def _joined_before(timeline: Timeline, absences: Sequence[Absence]) -> int:

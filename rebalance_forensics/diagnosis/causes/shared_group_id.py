@@ -41,6 +41,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     # Each arrival or rejoin of theirs rebalanced the other application.
     moves = [fact for facts in (timeline.arrivals, timeline.requests) for fact in facts if fact.participant in foreign]
     count = f" Here {counted(len(members), 'member')} of one of them joined or rejoined {times(len(moves))}."
+    single = len(members) == 1
+    use, it_has = ("uses", "it has") if single else ("use", "they have")
+    differ = "its client id differs in form" if single else "their client ids differ in form"
+    why = f"{differ} from all others" if by_names_alone else f"{it_has} no topic in common with the other members"
     yield Hypothesis(
         because=lines,
         culprits=culprits_of(timeline, members),
@@ -49,7 +53,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         severity="info" if by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
         implies=with_rebalances(timeline, moves),
-        narrative=share_a_group_id([a.name for a in members], by_names_alone=by_names_alone),
+        narrative=f"{', '.join(a.name for a in members)} {use} the group.id of another application: {why}.",
         advice=(
             Advice(
                 action="Give each application its own group.id.",
@@ -188,11 +192,3 @@ def _stem(name: str) -> str:
 def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
     arrivals = (timeline.arrivals.of(participant) for participant in family)
     return min((came[0].at for came in arrivals if came), default=timeline.first)
-
-
-def share_a_group_id(names: Sequence[str], *, by_names_alone: bool) -> str:
-    """Members of another application, by their topics or only by the form of their client ids."""
-    use, its, it_has = ("uses", "its", "it has") if len(names) == 1 else ("use", "their", "they have")
-    differs = f"{its} client id differs in form" if len(names) == 1 else f"{its} client ids differ in form"
-    why = f"{differs} from all others" if by_names_alone else f"{it_has} no topic in common with the other members"
-    return f"{', '.join(names)} {use} the group.id of another application: {why}."

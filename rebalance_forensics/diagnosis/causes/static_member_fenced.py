@@ -203,9 +203,14 @@ def fences(timeline: Timeline) -> list[Fence]:
             same.events += fence.events
     named = {participant for fence in found.values() for participant in fence.participants}
     alone = [fence for participant, fence in unnamed.items() if participant not in named]
-    known = [fence for fence in (*found.values(), *alone) if not (fence.refused and _holder_died(timeline, fence))]
-    for fence in known:
-        fence.holder_ran = fence.refused and _holder_ran(timeline, fence)
+    known: list[Fence] = []
+    for fence in (*found.values(), *alone):
+        # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
+        until = fence.end + timeouts.session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
+        expired = (d for d in timeline.departures.between(fence.begin, until) if d.why == "session-expired")
+        if not fence.refused or not any(d.participant in fence.participants for d in expired):
+            fence.holder_ran = fence.refused and _holder_ran(timeline, fence)
+            known.append(fence)
     return sorted(known, key=lambda fence: fence.name)
 
 
@@ -219,13 +224,6 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
     if stop is None or at - stop.at > windows.REQUEST_TIMEOUT_MS:
         return False
     return not timeline.starts.of(participant).any_between(stop.at + 1, at)
-
-
-def _holder_died(timeline: Timeline, fence: Fence) -> bool:
-    # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
-    until = fence.end + timeouts.session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
-    departures = timeline.departures.between(fence.begin, until)
-    return any(d.why == "session-expired" and d.participant in fence.participants for d in departures)
 
 
 def _holder_ran(timeline: Timeline, fence: Fence) -> bool:

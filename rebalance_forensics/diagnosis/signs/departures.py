@@ -95,15 +95,12 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
         shown = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
         shown += absence.stop.events if absence.stop is not None else []
         if not shown:
-            return Absent(lines=absence.departure_lines) if _evicted(absence) else Unobservable()
+            # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
+            quiet = absence.participant.kind == "instance" or absence.participant.instance_ids
+            evicted = not quiet and any(d.why == "session-expired" for d in absence.departures)
+            return Absent(lines=absence.departure_lines) if evicted else Unobservable()
         lines += shown
     return Present(tuple(lines)) if subject.absences else Unobservable()
-
-
-def _evicted(absence: Absence) -> bool:
-    # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
-    quiet = absence.participant.kind == "instance" or bool(absence.participant.instance_ids)
-    return not quiet and any(d.why == "session-expired" for d in absence.departures)
 
 
 @sign("a close was logged, by the member itself or as the leave reason", "no close was logged")
