@@ -106,14 +106,14 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
     """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
     exception, threads = exception_name(errors[0]), ", ".join(away.ended_threads)
     are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
-    gone = f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
+    ended = f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
     return about_absences(
         timeline,
         [away],
         because=errors[:6],
         severity="critical" if was_last_member(timeline, away) else "warning",
         struck_at=away.stop.at if away.stop is not None else None,
-        narrative=f"{gone if threads else '{who} closed its consumer'} after {exception}.",
+        narrative=f"{ended if threads else '{who} closed its consumer'} after {exception}.",
         advice=(after_failure(away, errors[0], exception),),
         behind=(
             Link("exception", f"The application logged {exception} before it closed the consumer.", 0.9, errors[:4]),

@@ -121,9 +121,9 @@ def unlogged_removals(timeline: Timeline) -> Iterator[Absence]:
     """Members that may have closed without a line: Streams instances without a log, consumers before 2.1."""
     last = _last_to_leave(timeline)
     for away in heartbeat_loss.losses(timeline):
-        gone = away.back_at is None and away.start is None and away.departures[0].id not in last
+        for_good = away.back_at is None and away.start is None and away.departures[0].id not in last
         quiet = closes_without_leave_group(timeline, away.participant) or heartbeat_loss.close_not_logged(
             timeline, away
         )
-        if gone and (quiet or heartbeat_loss.log_ends_without_shutdown(timeline, away)):
+        if for_good and (quiet or heartbeat_loss.log_ends_without_shutdown(timeline, away)):
             yield away

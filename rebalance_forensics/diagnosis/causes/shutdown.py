@@ -73,13 +73,13 @@ def _narrative(
     timeline: Timeline, participants: Sequence[Participant], group: Sequence[Absence], empty: str, *, uncounted: bool
 ) -> str:
     went, single = counted_members(timeline, participants, single="One " if uncounted else ""), len(participants) == 1
-    unheard = left_without_client_log(timeline, group)
-    left = "closed and left" if unheard else "shut down cleanly"
+    by_coordinator_alone = left_without_client_log(timeline, group)
+    left = "closed and left" if by_coordinator_alone else "shut down cleanly"
     if uncounted:
         return f"{went} {left}; the logs do not show whether {'it was' if single else 'they were'} the last."
     if not any(map(_is_known_to_have_closed, group)):
         left = "left"
-    why = f"; only {'its own log' if single else 'their own logs'} would show why" if unheard else ""
+    why = f"; only {'its own log' if single else 'their own logs'} would show why" if by_coordinator_alone else ""
     return f"The last {went} {left}{empty}{why}."
 
 

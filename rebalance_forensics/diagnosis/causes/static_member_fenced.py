@@ -62,8 +62,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             WAS_FENCED: lines,
             BOTH_SEEN: lines if fence.both_seen else Unobservable((coordinator_log(begin, end),)),
         }
-        unheard = fence.refused and not fence.holder_ran
-        doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, unheard))
+        may_have_died = fence.refused and not fence.holder_ran
+        doubts = ((PERHAPS_REMOVED, fence.perhaps_removed), (ONCE, fence.once), (HOLDER_UNHEARD, may_have_died))
         often, why = (
             how_often(fence.events),
             "A second member with the same id takes the first one's place and fences it",

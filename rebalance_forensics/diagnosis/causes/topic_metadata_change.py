@@ -203,11 +203,11 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     ]
     logged = [r for r in logged if not subscriptions.knows_no_partition_yet(timeline, r)]
     # Without those that show only topics that are gone, while members cannot commit what they read of them.
-    gone = vanished_topics(timeline)
+    vanished = vanished_topics(timeline)
     others = [
         r
         for r in logged
-        if not ((seen := _changed_in([r])) and any(topics.covers(seen, r.at, r.at) for topics in gone))
+        if not ((seen := _changed_in([r])) and any(topics.covers(seen, r.at, r.at) for topics in vanished))
     ]
     for group in runs(others, lambda r: r.at, windows.ONE_SCALING_MS):
         yield _noticed(timeline, group, CHANGE_LOGGED, [])

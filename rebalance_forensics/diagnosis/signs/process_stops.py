@@ -174,4 +174,4 @@ def heap_after(stop: ThreadsStopped) -> str | None:
         return None
     if stop.size_kib >= _KIB_A_GIB:
         return f"{stop.after_kib / _KIB_A_GIB:.1f} of {stop.size_kib / _KIB_A_GIB:.1f} GiB"
-    return f"{stop.after_kib // 1024:,} of {stop.size_kib // 1024:,} MiB"
+    return f"{stop.after_kib >> 10:,} of {stop.size_kib >> 10:,} MiB"
