@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
+from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Row, Subject
@@ -17,15 +18,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
 Usual = Literal["fault", "planned", "benign", "unknown"]
-
-
-class Link(Struct, frozen=True, gc=False):
-    """What made a process stand still, die or lag, by other logs: its kind, a sentence, the lines that show it."""
-
-    what: str
-    why: str
-    confidence: float
-    lines: Sequence[Event]
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):

@@ -11,14 +11,12 @@ from msgspec import Meta, Struct
 
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.records import Amount, Time, elapsed
-from rebalance_forensics.timeline.model import Evidence
+from rebalance_forensics.timeline.model import Behind, Evidence, Probability
 
 Severity = Literal["critical", "warning", "info"]
 GapKind = Literal["missing", "too-little", "failed"]
 RelationKind = Literal["host"]
 Scope = Literal["group", "cluster"]
-Probability = Annotated[float, "probability"]
-"""0 to 1; JSON rounds it."""
 CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker", "topic", "connector", "group"]
 
 
@@ -52,15 +50,6 @@ class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
     at: Time | None
     what: str
     evidence: Evidence | None = None
-
-
-class Behind(Struct, frozen=True, kw_only=True, gc=False):
-    """One thing behind a cause, by the logs of a JVM, of the kernel or of a supervisor: a GC, an OOM kill."""
-
-    what: str
-    why: str
-    confidence: Probability
-    evidence: tuple[Evidence, ...]
 
 
 class Blame(Struct, frozen=True, kw_only=True, gc=False):

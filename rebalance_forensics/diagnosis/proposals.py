@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_forensics.diagnosis.cause import Hypothesis, Link
+from rebalance_forensics.diagnosis.behind import Link
+from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from rebalance_forensics.diagnosis.model import Incident, Probability
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import Time
 from rebalance_forensics.report.documents import Document, pieces
@@ -22,7 +22,7 @@ from rebalance_forensics.report.model import SCHEMA_VERSION, Report
 from rebalance_forensics.report.schema import View
 from rebalance_forensics.report.times import iso
 from rebalance_forensics.timeline.evidence import shortened
-from rebalance_forensics.timeline.model import LogText
+from rebalance_forensics.timeline.model import LogText, Probability
 
 EVIDENCE_CHARACTERS = 16_384
 

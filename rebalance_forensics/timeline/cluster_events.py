@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.group_attribution import is_of_a_process, name
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
-from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import home_of, member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
@@ -49,9 +49,12 @@ class UngroupedEvents:
         self._unnamed = UnnamedClients()
         self._lone_processes: dict[str, list[Event]] = defaultdict(list)
         """File -> starts and stops on hosts of which it has nothing else, as in files that were put together."""
+        # What a JVM or the kernel logs on a broker's host names no broker, and concerns its groups as the broker does.
+        homes = {home_of(event) for event in shared if event.speaker.role == "broker"}
+        by_brokers = [event for event in shared if _is_of_a_broker(event, homes)]
         for event in shared:
             self._at[place_of(event)].append(event)
-            if event.speaker.role != "broker":
+            if not _is_of_a_broker(event, homes):
                 self._by_place[place_name(event)].append(event)
                 self._note_client(event)
         for events_there in self._by_place.values():
@@ -60,11 +63,10 @@ class UngroupedEvents:
             ):
                 for event in events_there:
                     self._lone_processes[event.speaker.file].append(event)
-        brokers = [event for event in shared if event.speaker.role == "broker"]
-        naming = filter(_names_member, brokers)
+        naming = filter(_names_member, by_brokers)
         self._naming = lists_by_key((name, event) for event in naming for name in _member_names(event))
         """Member id or instance id -> coordinators' lines with it that print no group, as a fencing does."""
-        common = distinct(event for event in brokers if not _names_member(event))
+        common = distinct(event for event in by_brokers if not _names_member(event))
         self.witnesses = tuple(_witnesses(common))
         """The lines of each broker's log that show its clock."""
         self._brokers = with_times(common)
@@ -202,6 +204,10 @@ class UngroupedEvents:
             near = (event for event in self._brokers if event.speaker.file not in foreign)
             self._on_clock[key] = EventIndex(on_one_clock(near, clocks))
         return self._on_clock[key]
+
+
+def _is_of_a_broker(event: Event, homes: Collection[str]) -> bool:
+    return event.speaker.role == "broker" or (isinstance(event, ev.OF_THE_HOST) and home_of(event) in homes)
 
 
 def _is_of_a_member(event: Event) -> bool:

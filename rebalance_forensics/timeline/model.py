@@ -21,6 +21,8 @@ Outcome = Literal["stable", "superseded", "empty", "failed", "unknown"]
 PauseKind = Literal["revoked", "lost"]
 
 
+Probability = Annotated[float, "probability"]
+"""0 to 1; JSON rounds it."""
 LogText = Annotated[str, "log text"]
 """Text of a log line, of any length."""
 
@@ -33,6 +35,15 @@ class Evidence(Struct, frozen=True, kw_only=True, gc=False):
     byte_offset: Amount
     timestamp: Time | None
     text: LogText
+
+
+class Behind(Struct, frozen=True, kw_only=True, gc=False):
+    """One thing behind a cause, by the logs of a JVM, of the kernel or of a supervisor: a GC, an OOM kill."""
+
+    what: str
+    why: str
+    confidence: Probability
+    evidence: tuple[Evidence, ...]
 
 
 class Member(Struct, frozen=True, kw_only=True, gc=False):
@@ -188,6 +199,7 @@ class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
     ended_at: Time | None
     how: Literal["shut-down", "failed", "lost", "froze", "unreachable"]
     evidence: tuple[Evidence, ...] = ()
+    behind: tuple[Behind, ...] = ()
 
 
 class Unreached(Struct, frozen=True, kw_only=True, gc=False):

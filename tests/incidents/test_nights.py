@@ -6,11 +6,13 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rebalance_forensics.diagnosis.model import RootCause
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.html import to_html
@@ -21,6 +23,7 @@ from rebalance_forensics.report.terminal import render
 NIGHTS = Path(__file__).parent / "nights"
 EVERY = sorted(file.name.removesuffix(".tgz") for file in NIGHTS.glob("*.tgz"))
 Unpacked = Callable[[str], Path]
+BREAKING = ("pause-broker", "kill-broker")
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +135,47 @@ def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unp
     frozen = {h.group: [s for s in h.unread if s.client_id == f"{h.group}-2" and s.why == "frozen"] for h in histories}
     assert {group for group, spans in frozen.items() if spans} == {"payments", "billing", "ledger", "audit"}
     assert all((span.lasted_ms or 0) > 9_000 for spans in frozen.values() for span in spans)
+
+
+def of_broker(unpacked: Unpacked, night: str, tmp_path: Path, name: str, lines: Callable[[int, int], str]) -> RootCause:
+    """The cause of a night with a log of the broker's JVM or host beside its own: a line for each fault of it."""
+    folder = unpacked(night)
+    shutil.copytree(folder / "logs", tmp_path / "logs")
+    faults = [fault for fault in truth_of(folder)["faults"] if fault["target"].startswith("broker-")]
+    beside = tmp_path / "logs" / faults[0]["target"] / name
+    beside.write_text(
+        "\n".join(lines(fault["ts"], fault.get("ms", 0)) for fault in faults if fault["kind"] in BREAKING)
+    )
+    (whole,) = (incident for incident in report_of(tmp_path).incidents if incident.scope == "cluster")
+    return whole.root_causes[0]
+
+
+def full_collection(begin: int, lasted: int) -> str:
+    ended = datetime.fromtimestamp((begin + lasted) / 1000, UTC).isoformat(timespec="milliseconds")
+    return f"[{ended}][info][gc] GC(9) Pause Full (G1 Compaction Pause) 1020M->1002M(1024M) {lasted - 1}.512ms"
+
+
+def test_a_full_collection_is_behind_a_broker_that_stood_still(unpacked: Unpacked, tmp_path: Path) -> None:
+    cause = of_broker(unpacked, "broker-stalls-3.9.1", tmp_path, "kafkaServer-gc.log", full_collection)
+    assert [link.what for link in cause.behind] == ["gc-pause", "heap-full"]
+    assert cause.behind[0].evidence[0].path == "broker-2/kafkaServer-gc.log"
+
+
+def test_a_collection_at_another_time_is_not_behind_it(unpacked: Unpacked, tmp_path: Path) -> None:
+    def an_hour_earlier(begin: int, lasted: int) -> str:
+        return full_collection(begin - 3_600_000, lasted)
+
+    cause = of_broker(unpacked, "broker-stalls-3.9.1", tmp_path, "kafkaServer-gc.log", an_hour_earlier)
+    assert cause.behind == ()
+
+
+def test_the_kernel_that_killed_a_broker_is_behind_its_death(unpacked: Unpacked, tmp_path: Path) -> None:
+    def killed(at: int, _: int) -> str:
+        when = datetime.fromtimestamp(at / 1000, UTC)
+        return (
+            f"{when:%b %d %H:%M:%S} broker-1 kernel: [ 42.1] Out of memory: Killed process 4242 (java) total-vm:83886kB"
+        )
+
+    cause = of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "kern.log", killed)
+    assert [link.what for link in cause.behind] == ["oom-kill"]
+    assert cause.advice[0].action.startswith("Raise the memory limit")

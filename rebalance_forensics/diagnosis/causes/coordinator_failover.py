@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rebalance_forensics.diagnosis.behind import Link, advice_on
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UNNAMED,
     coordinator_silences,
+    outages_between,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
     CoordinatorMove,
@@ -169,6 +171,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     unanswered = any("session timed out" in (e.cause or "") for e in lost)
     session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
     without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
+    behind = _behind(timeline, chain)
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
@@ -177,14 +180,22 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         onset=chain[0].at,
         implies=facts,
         narrative=_move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance"),
+        behind=behind,
         advice=(repair_broker(disks=fault == "log directories"),)
         if fault is not None
-        else restart_brokers_cleanly(
+        else advice_on(behind)
+        or restart_brokers_cleanly(
             timeline.measured(without_ms) if without_ms else None,
             fenced=fenced,
             again=len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded),
         ),
     )
+
+
+def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...]:
+    """What kept the brokers from coordinating, by the logs of their JVMs and hosts."""
+    outages = (o for move in chain for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
+    return next((outage.behind for outage in outages if outage.behind), ())
 
 
 def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Row, *, unharmed: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.behind import FIT_INTO_MEMORY, behind_end
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
@@ -12,7 +13,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.process_stops import behind_end, kills_of
+from rebalance_forensics.diagnosis.signs.process_stops import kills_of
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
@@ -108,11 +109,7 @@ def after_crash(
 def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None) -> Advice:
     """Where to look for the end of the process: in the JVM's own line, if there is one."""
     if any(kill.why == "oom-kill" for kill in kills):
-        return Advice(
-            action="Raise the memory limit of that process or host, or lower what it takes: heap (-Xmx), metaspace, "
-            "threads and direct buffers must fit below the limit.",
-            why="The kernel killed it because memory ran out.",
-        )
+        return FIT_INTO_MEMORY
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         return Advice(
             action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics.diagnosis.behind import after_stop_of_threads, behind_pause, heap_after, operation_of
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
@@ -14,7 +15,6 @@ from rebalance_forensics.diagnosis.signs import connections, heartbeats, process
 from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ThreadsStopped
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import known_session_ms
@@ -26,8 +26,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         own, stops = lines_after(timeline, absence), process_stops.stops_of_threads(timeline, absence)
         advice, narrative = after_pause(timeline, absence), sent_no_heartbeat(timeline, absence, own)
         if stops:
-            advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), process_stops.heap_after(stops[0])
-            stood = f"{seconds(stops[0].stopped_ms)}{process_stops.operation_of(stops[0])}"
+            advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), heap_after(stops[0])
+            stood = f"{seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
             full = f"; {heap} of its heap were in use after it" if heap else ""
             limit = sessions.silenced(timeline, absence)
             narrative = f"{{who}} {limit}: its JVM stopped all threads for {stood}{full}."
@@ -38,7 +38,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="warning",
             own=(*stops[:1], *own),
             advice=advice,
-            behind=process_stops.behind_pause(stops),
+            behind=behind_pause(stops),
         )
 
 
@@ -83,27 +83,6 @@ CAUSE = Cause(
     settings=("session.timeout.ms", "heartbeat.interval.ms"),
     kips=("KIP-62", "KIP-735"),
 )
-
-
-def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
-    """What to change so that a JVM does not stand still for so long."""
-    stood = seconds(stop.stopped_ms)
-    if process_stops.is_full(stop):
-        return Advice(
-            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
-            why=f"{process_stops.heap_after(stop)} were still in use after a collection of {stood}.",
-            cost="A larger heap takes memory from the page cache and other processes of the host.",
-        )
-    if stop.what == "gc-pause":
-        return Advice(
-            action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
-            why=f"One {stop.operation or 'collection'} took {stood}.",
-        )
-    return Advice(
-        action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from its "
-        "CPU meanwhile.",
-        why=f"The JVM stopped all threads for {stood}{f' for {stop.operation}' if stop.operation else ''}.",
-    )
 
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:

@@ -325,6 +325,7 @@ def _merged(run: Sequence[BrokerOutage]) -> BrokerOutage:
         ended_at=max(ends, default=None),
         how=best.how,
         evidence=tuple(lines),
+        behind=next((o.behind for o in run if o.behind), ()),
     )
 
 

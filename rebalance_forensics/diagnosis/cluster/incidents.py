@@ -324,6 +324,7 @@ def _root_cause(
         evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
         occurrences=_occurrences(own),
         advice=_advice(blow, causes),
+        behind=next((links for links in (*(o.behind for o in blow.outages), *(c.behind for c in causes)) if links), ()),
         known_bugs=tuple({bug.jira: bug for cause in causes for bug in cause.known_bugs}.values()),
         chain=_chain(blow, causes),
     )
@@ -369,9 +370,10 @@ def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
 
 def _advice(blow: Blow, causes: Sequence[RootCause]) -> tuple[Advice, ...]:
     """That of the surest: every group has the same from one broker. A broker that stood still was not restarted."""
-    if blow.outages and all(outage.how == "froze" for outage in blow.outages):
+    shown = [cause for cause in causes if cause.behind]
+    if not shown and blow.outages and all(outage.how == "froze" for outage in blow.outages):
         return (STOOD_STILL_ADVICE,)
-    return max(causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
+    return max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
 
 
 def _chain(blow: Blow, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.behind import outlined
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
@@ -23,7 +24,7 @@ from rebalance_forensics.diagnosis.engine.impact import (
 )
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.model import Advice, Behind, ChainLink, Culprit, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
@@ -36,7 +37,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.model import UnreadSpan
+from rebalance_forensics.timeline.model import Behind, UnreadSpan
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, REQUEST_TIMEOUT_MS
 
@@ -73,11 +74,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 
 def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
     """What stands behind the first of them of which logs show it."""
-    links = next((w.hypothesis.behind for w in findings if w.hypothesis.behind), ())
-    return tuple(
-        Behind(what=link.what, why=link.why, confidence=link.confidence, evidence=tuple(map(evidence_of, link.lines)))
-        for link in links
-    )
+    return outlined(next((w.hypothesis.behind for w in findings if w.hypothesis.behind), ()))
 
 
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:

@@ -152,6 +152,11 @@ def place_name(event: Event) -> str:
     return speaker.place or speaker.host or speaker.file
 
 
+def home_of(event: Event) -> str:
+    """The host on which a line was written, else the directory of its file: several logs of one process lie there."""
+    return event.speaker.host or event.speaker.file.rpartition("/")[0]
+
+
 def member_ids_in(event: Event) -> list[str]:
     """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
     single, members, assignment = _fields_with_ids(type(event))

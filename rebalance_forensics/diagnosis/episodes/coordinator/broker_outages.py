@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.behind import (
+    Link,
+    began,
+    behind_end,
+    behind_pause,
+    ended,
+    longest_first,
+    outlined,
+    stopped_by_somebody,
+)
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
@@ -48,6 +58,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
     ended_at: int | None
     how: How
     lines: tuple[Event, ...]
+    behind: tuple[Link, ...] = ()
 
     def begins_by(self, at: int) -> bool:
         """True if the broker may have been out by then."""
@@ -61,6 +72,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
             ended_at=self.ended_at,
             how=self.how,
             evidence=tuple(map(evidence_of, self.lines)),
+            behind=outlined(self.behind),
         )
 
 
@@ -86,12 +98,16 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
     while a replica is down and still counted as in sync, the coordinator answers COORDINATOR_NOT_AVAILABLE once the
     write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain.
     """
-    outages = (outage for outage in broker_outages(timeline) if outage.begins_by(end))
-    # Its last lines may be from before the span.
-    near = [o for o in outages if o.ended_at is None or o.ended_at >= begin - HEARTBEAT_MS]
+    near = outages_between(timeline, begin, end)
     if broker == UNNAMED or any(outage.broker == broker for outage in near):
         return []
     return sorted(near, key=lambda outage: abs(outage.started_at - begin))
+
+
+def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
+    """The outages of all brokers that reach into a span; their last lines may be from before it."""
+    outages = (outage for outage in broker_outages(timeline) if outage.begins_by(end))
+    return [o for o in outages if o.ended_at is None or o.ended_at >= begin - HEARTBEAT_MS]
 
 
 @answered_once
@@ -101,7 +117,8 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
     heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
     """
-    by_broker = grouped((*_stops_and_starts(timeline), *_missed_by_clients(timeline)), attrgetter("broker"))
+    seen = (*_stops_and_starts(timeline), *_stops_of_processes(timeline), *_missed_by_clients(timeline))
+    by_broker = grouped(seen, attrgetter("broker"))
     found = [
         _outage(timeline, broker, run)
         for broker, sightings in by_broker.items()
@@ -118,6 +135,48 @@ def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
             if event.at is not None:
                 yield _Sighting(event.at, broker, is_back, event)
+
+
+def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
+    """Stops of a broker's JVM that keep it from answering for longer than heartbeats wait, and the end of its process.
+
+    They stand in logs on the broker's host (`kafkaServer-gc.log`, the kernel's, systemd's), which name no broker.
+    """
+    for event in timeline.of(*ev.OF_THE_HOST):
+        broker = _broker_at(timeline, event) if event.at is not None else None
+        if broker is None:
+            continue
+        if isinstance(event, ev.ThreadsStopped):
+            if event.stopped_ms >= NEXT_HEARTBEAT_MS:
+                yield _Sighting(began(event), broker, is_back=False, event=event)
+                yield _Sighting(ended(event), broker, is_back=True, event=event)
+        elif isinstance(event, ev.ProcessKilled) and not stopped_by_somebody(event) and _is_of_kafka(event):
+            yield _Sighting(time_of(event), broker, is_back=False, event=event)
+
+
+def _is_of_kafka(kill: ev.ProcessKilled) -> bool:
+    return kill.command in (None, "java") and (kill.unit is None or "kafka" in kill.unit)
+
+
+def _broker_at(timeline: Timeline, event: Event) -> int | None:
+    """The broker on whose host a line was written; None where several run there, or a client does."""
+    brokers = _brokers_by_home(timeline).get(home_of(event), set())
+    # Kafka's scripts name the GC log of a broker kafkaServer-gc.log; that of a client beside it has another name.
+    is_named = "kafkaServer" in event.speaker.file
+    alone = len(brokers) == 1 and (is_named or not timeline.participants.at_place(event))
+    return next(iter(brokers)) if alone else None
+
+
+@answered_once
+def _brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
+    found: dict[str, set[int]] = defaultdict(set)
+    for lines in (timeline.own, timeline.ungrouped):
+        for broker, written in lines.by_broker.items():
+            if broker is not None:
+                # A broker's log may have been gathered from several files, all of its host.
+                for event in (written[0], written[-1]):
+                    found[home_of(event)].add(broker)
+    return found
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
@@ -194,16 +253,19 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     logs_again = _next_line(timeline, broker, last + TICK_MS + 1)
     silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
-    ended = logs_again if how == "froze" else max(back, default=last if how == "unreachable" else None)
     # What the controller and the broker itself log tells more than what clients missed.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
+    stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]
+    kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled)]
+    ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
     return Downtime(
         broker=f"broker-{broker}",
         started_at=down[0].at,
         ended_at=ended,
         how=how,
         lines=tuple(dict.fromkeys(lines)),
+        behind=() if how in ("shut-down", "failed") else behind_end(kills, None) or behind_pause(longest_first(stops)),
     )
 
 
@@ -213,8 +275,10 @@ def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
         return "failed"
     if "stopping" in phases:
         return "shut-down"
-    if restarted:
+    if restarted or any(isinstance(event, ev.ProcessKilled) for event in down):
         return "lost"
+    if any(isinstance(event, ev.ThreadsStopped) for event in down):
+        return "froze"
     if logs_again and any(event.speaker.role == "broker" for event in down):
         return "froze"
     return "lost" if phases else "unreachable"

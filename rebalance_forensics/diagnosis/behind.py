@@ -1,0 +1,144 @@
+"""The cause behind a cause: what made a process stand still, die or lag, by logs other than the group's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.model import Behind
+from rebalance_forensics.timeline.windows import AT_ONCE_MS
+
+# After a full collection this share of the heap is still in use: the next collection follows soon.
+_FULL_IN_TENTHS = 9
+_KIB_A_GIB = 1 << 20
+
+
+class Link(Struct, frozen=True, gc=False):
+    """One thing behind a cause, nearest first: what kind, why as a sentence, and the lines that show it."""
+
+    what: str
+    why: str
+    confidence: float
+    lines: Sequence[Event]
+
+
+def outlined(links: Iterable[Link]) -> tuple[Behind, ...]:
+    """As the report has them."""
+    return tuple(
+        Behind(what=link.what, why=link.why, confidence=link.confidence, evidence=tuple(map(evidence_of, link.lines)))
+        for link in links
+    )
+
+
+def began(event: ThreadsStopped) -> int:
+    """When the threads were stopped; most lines are written as they go on."""
+    return time_of(event) - (0 if event.as_it_began else event.stopped_ms)
+
+
+def ended(event: ThreadsStopped) -> int:
+    """When they went on."""
+    return began(event) + event.stopped_ms
+
+
+def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]:
+    """The stops, the longest first."""
+    # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap says more.
+    return tuple(sorted(stops, key=lambda e: (-e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)))
+
+
+def stopped_by_somebody(kill: ProcessKilled) -> bool:
+    """True for a unit that ended by SIGTERM."""
+    return kill.signal is not None and kill.signal.startswith("15/")
+
+
+def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
+    """Why the process stood still: its JVM's stop, and the full heap behind that."""
+    if not stops:
+        return ()
+    longest = stops[0]
+    stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
+    times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
+    why = f"Its JVM stopped all threads for {seconds(stood)}{operation_of(longest)}{times}."
+    links = [Link(longest.what, why, 0.97, stops[:4])]
+    if (heap := heap_after(longest)) and is_full(longest):
+        links.append(Link("heap-full", f"Its heap was full: {heap} were in use after the collection.", 0.9, (longest,)))
+    return tuple(links)
+
+
+def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tuple[Link, ...]:
+    """Why the process ended: who killed it, and for what, or what its JVM died of."""
+    if not kills:
+        if died is None or not died.reason:
+            return ()
+        what = "out-of-memory" if died.reason.startswith("OutOfMemoryError") else "crashed"
+        return (Link(what, f"Its JVM ended with {died.reason}.", 0.97, (died,)),)
+    by_memory = next((e for e in kills if e.why == "oom-kill"), None)
+    first = by_memory or kills[0]
+    who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
+    if by_memory is not None:
+        killer = "The kernel" if first.by == "kernel" else "systemd reports that the kernel"
+        return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, kills[:4]),)
+    what = "killed" if first.why == "killed" else "crashed"
+    return (Link(what, f"systemd logged that {who} was ended by signal {first.signal}.", 0.9, kills[:4]),)
+
+
+def operation_of(stop: ThreadsStopped) -> str:
+    """` (Full GC)`: what the threads were stopped for; empty where the line does not name it."""
+    return f" ({stop.operation})" if stop.operation else ""
+
+
+def is_full(stop: ThreadsStopped) -> bool:
+    """True where a collection left nearly the whole heap in use."""
+    return bool(stop.size_kib) and (stop.after_kib or 0) * 10 >= (stop.size_kib or 0) * _FULL_IN_TENTHS
+
+
+def heap_after(stop: ThreadsStopped) -> str | None:
+    """`3.8 of 4.0 GiB`, below a GiB in MiB: the heap in use after a collection."""
+    if stop.after_kib is None or not stop.size_kib:
+        return None
+    if stop.size_kib >= _KIB_A_GIB:
+        return f"{stop.after_kib / _KIB_A_GIB:.1f} of {stop.size_kib / _KIB_A_GIB:.1f} GiB"
+    return f"{stop.after_kib >> 10:,} of {stop.size_kib >> 10:,} MiB"
+
+
+FIT_INTO_MEMORY = Advice(
+    action="Raise the memory limit of that process or host, or lower what it takes: heap (-Xmx), metaspace, "
+    "threads and direct buffers must fit below the limit.",
+    why="The kernel killed it because memory ran out.",
+)
+
+
+def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
+    """What to change so that a JVM does not stand still for so long."""
+    stood = seconds(stop.stopped_ms)
+    if is_full(stop):
+        return Advice(
+            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+            why=f"{heap_after(stop)} were still in use after a collection of {stood}.",
+            cost="A larger heap takes memory from the page cache and other processes of the host.",
+        )
+    if stop.what == "gc-pause":
+        return Advice(
+            action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
+            why=f"One {stop.operation or 'collection'} took {stood}.",
+        )
+    return Advice(
+        action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from its "
+        "CPU meanwhile.",
+        why=f"The JVM stopped all threads for {stood}{f' for {stop.operation}' if stop.operation else ''}.",
+    )
+
+
+def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
+    """What to change about what stands behind it; empty where that leaves the cause open."""
+    first = links[0] if links else None
+    if first is not None and isinstance(stop := first.lines[0], ThreadsStopped):
+        return (after_stop_of_threads(stop),)
+    return (FIT_INTO_MEMORY,) if first is not None and first.what == "oom-kill" else ()
