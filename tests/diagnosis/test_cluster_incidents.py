@@ -378,3 +378,38 @@ def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> 
     ]
     assert summary_of(blow, groups[:1]).endswith("1 rebalanced.")
     assert summary_of(blow, groups).endswith("3 rebalanced and 2 stopped reading altogether for up to 12.4 s.")
+
+
+def unanswered(group: str, broker: int, *, at: str | None = "01:10:00.000") -> GroupCase:
+    """Its only member with a log gets no answer from its coordinator for a session, where `at` is given."""
+    coordinator = f"broker-{broker}:9092 (id: {2147483647 - broker} rack: null)"
+    story = Story(group=group, seen="clients", coordinator=broker).formed(f"{group}-1")
+    story.client(f"{group}-1", "01:00:00.500", f"Discovered group coordinator {coordinator}")
+    if at is not None:
+        cause = "session timed out without receiving a heartbeat response. isDisconnected: false"
+        lost = f"Group coordinator {coordinator} is unavailable or invalid due to cause: {cause}"
+        story.client(f"{group}-1", at, f"{lost}. Rediscovery will be attempted.")
+        story.client(f"{group}-1", clock(ms(at) + 200), f"Discovered group coordinator {coordinator}")
+    return story.goes_on("01:20:00.000").case()
+
+
+def test_what_nothing_explains_in_several_groups_at_once_is_one_incident_that_names_them() -> None:
+    groups = {"audit": 2, "billing": 3, "orders": 1, "stock": 3}
+    (one,), own = incidents_of(*(unanswered(group, broker) for group, broker in groups.items()))
+    assert (one.root_causes[0].cause, one.root_causes[0].culprits, own) == ("unexplained", (), [])
+    assert one.summary.startswith("The logs do not show what disturbed 4 groups at the same time.")
+    assert {group.group for group in one.groups} == groups.keys()
+
+
+def test_a_coordinator_that_answers_none_of_its_groups_is_suspected_where_those_of_others_go_on() -> None:
+    struck = [unanswered(group, 3) for group in ("audit", "billing", "orders")]
+    (one,), own = incidents_of(*struck, unanswered("stock", 1, at=None))
+    verdict = one.root_causes[0]
+    assert (verdict.cause, [c.name for c in verdict.culprits]) == ("coordinator-failover", ["broker-3"])
+    assert verdict.confidence < PROBABLE
+    assert own == []
+    assert incidents_of(*struck)[0][0].root_causes[0].cause == "unexplained"
+
+
+def test_two_groups_that_nothing_explains_prove_nothing() -> None:
+    assert incidents_of(unanswered("audit", 2), unanswered("billing", 3))[0] == []

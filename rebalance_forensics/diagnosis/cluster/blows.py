@@ -73,7 +73,7 @@ def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
     )
 
 
-BlowKind = Literal["broker", "host", "deployment", "topic", "credential"]
+BlowKind = Literal["broker", "host", "deployment", "topic", "credential", "unknown"]
 BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
 FOLLOWS_A_BROKER = frozenset({
     *("network-partition", "process-pause", "rebalance-straggler", "unexplained", "unstable-leader"),
@@ -128,7 +128,8 @@ class Blow(Struct, frozen=True, kw_only=True):
     """By time, then group."""
     outages: tuple[BrokerOutage, ...] = ()
     is_shared: bool = False
-    """Several brokers stopped answering at one moment, and no line shows which of them began it."""
+    """No line shows that it was the brokers that it blames: several stopped answering at one moment, or one of them is
+    all that the groups have in common."""
 
 
 Terms = Mapping[str, Sequence[CoordinatorTerm]]
@@ -151,6 +152,7 @@ def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: 
         _of_deployments,
         _of_topics,
         _of_credentials,
+        _of_the_unexplained,
     )
     for cluster in sorted({history.cluster for history in histories}):
         of_cluster = [history for history in histories if history.cluster == cluster]
@@ -655,6 +657,41 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Bl
         culprits = tuple(blamed[name] for name in sorted(blamed))
         found.append(Blow(kind="credential", cause="authorization-failure", culprits=culprits, parts=_in_order(run)))
     return found
+
+
+def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+    """What nothing explains in at least three groups at the same time: one thing, known or not, came to all of them.
+
+    It was their coordinator where that is the same one, and groups of other coordinators went on.
+    """
+    terms = {history.group: history.coordinators for history in histories}
+    left_open = [part for part in parts if part.cause == "unexplained" and part.headline.severity != "info"]
+    found = []
+    for run in of_several_groups(left_open, NEXT_HEARTBEAT_MS):
+        struck = {part.group for part in run}
+        if len(struck) < 3:
+            continue
+        brokers = set().union(*(_coordinators_at(terms.get(part.group, ()), part.begin) for part in run))
+        others = set().union(*(_brokers_in(terms, group) for group in terms.keys() - struck)) - brokers
+        known = brokers if len(brokers) == 1 and others else set()
+        found.append(
+            Blow(
+                kind="broker" if known else "unknown",
+                cause="coordinator-failover" if known else "unexplained",
+                culprits=tuple(map(broker_culprit, known)),
+                parts=_in_order(run),
+                is_shared=bool(known),
+            )
+        )
+    return found
+
+
+def _coordinators_at(terms: Iterable[CoordinatorTerm], at: int) -> set[str]:
+    return {
+        term.broker
+        for term in terms
+        if (term.started_at is None or term.started_at <= at) and (term.ended_at is None or term.ended_at >= at)
+    }
 
 
 def of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]]:

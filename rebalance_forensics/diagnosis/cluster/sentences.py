@@ -86,12 +86,12 @@ _DID = {
 
 def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
     """What happened and what it did, in two sentences."""
-    return f"{_what(blow)}; {len(groups)} groups were disturbed. {_cost(groups)}"
+    return f"{_happened(blow, groups)}. {_cost(groups)}"
 
 
 def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
     """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
-    disturbed = f"{_what(blow)}; {len(groups)} groups were disturbed: {some([group.group for group in groups])}."
+    disturbed = f"{_happened(blow, groups)}: {some([group.group for group in groups])}."
     return " ".join(filter(None, (disturbed, *_across(blow, groups, histories))))
 
 
@@ -113,6 +113,12 @@ def some(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
     """The first names, and how many more there are."""
     rest = len(names) - most
     return f"{', '.join(names[:most])} and {rest} more" if rest > 0 else ", ".join(names)
+
+
+def _happened(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
+    if blow.kind == "unknown":
+        return f"The logs do not show what disturbed {len(groups)} groups at the same time"
+    return f"{_what(blow)}; {len(groups)} groups were disturbed"
 
 
 def _what(blow: Blow) -> str:
