@@ -138,7 +138,7 @@ _PAUSES = Columns(
 _UNREAD = Columns(
     (GroupHistory, "cluster, group"),
     (UnreadSpan, "partition, client_id, started_at as from, ended_at as to, lasted_ms as ms"),
-    (UnreadSpan, "why, certain, from_earliest, incident"),
+    (UnreadSpan, "why, certain, from_earliest, to_latest, incident"),
 )
 _INCIDENTS = Columns(
     (Incident, "id, cluster, scope, group_name as group, started_at, ended_at, severity"),

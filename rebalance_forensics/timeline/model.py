@@ -122,13 +122,13 @@ WhyUnread = Literal[
 class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     """A span in which a partition had no reader: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
-    `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin is only known to lie
-    within a span, `certain` is False and `from_earliest` its begin.
+    `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin or the end is only known to
+    lie within a span, `certain` is False, and that span is from `from_earliest` or to `to_latest`.
     """
 
     JSON: ClassVar[str] = (
         "partition, started_at as from, ended_at as to, lasted_ms as ms, client_id, why, certain, from_earliest, "
-        "incident"
+        "to_latest, incident"
     )
 
     partition: str
@@ -137,9 +137,17 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     client_id: Annotated[str | None, Meta(description="Whose it was before; null for nobody.")]
     why: WhyUnread
     certain: Annotated[
-        bool, Meta(description="False where the begin is only known to lie between from_earliest and from.")
+        bool,
+        Meta(
+            description="False where the begin is only known to lie between from_earliest and from, or the end between "
+            "to and to_latest."
+        ),
     ] = True
     from_earliest: Time | None = None
+    to_latest: Annotated[
+        Time | None,
+        Meta(description="By then it was read again, where no line shows since when; null where to is exact or open."),
+    ] = None
     incident: Annotated[
         str | None, Meta(description="The id of the one incident that counts it; null where none does.")
     ] = None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.content import content_of
@@ -37,6 +38,18 @@ def test_a_partition_is_drawn_with_its_owners_its_unread_time_and_its_uncertain_
     assert (perhaps.started_at, perhaps.ended_at) == (at(86), at(88))
 
 
+def test_an_end_between_two_lines_is_drawn_and_said_with_both_bounds() -> None:
+    report = owned_report()
+    (history,) = report.groups
+    span = next(span for span in history.unread if span.ended_at is not None)
+    bounded = replace(history, unread=(replace(span, certain=False, to_latest=at(150)),))
+    report = replace(report, groups=(bounded,))
+    (row,) = [row for row in partitions_of(report) if any(bar.label.startswith("perhaps still") for bar in row.bars)]
+    (perhaps,) = [bar for bar in row.bars if bar.label.startswith("perhaps still")]
+    assert (perhaps.started_at, perhaps.ended_at) == (span.ended_at, at(150))
+    assert "at the latest" in to_html(report)
+
+
 def test_each_owner_has_a_color_that_stands_beside_its_lane() -> None:
     picture = picture_of(owned_report())
     colors = {owner.name: owner.color for owner in picture.owners}
@@ -70,7 +83,7 @@ def test_without_known_owners_there_is_no_switch() -> None:
 def test_the_legend_of_partitions_says_why_in_words() -> None:
     told = [meaning for _, meaning in legend(picture_of(owned_report()), "partitions")]
     assert "dead: its process was gone" in told
-    assert "perhaps unread already" in told
+    assert "perhaps unread" in told
     assert "leads" not in told
 
 

@@ -168,6 +168,20 @@ def test_when_a_removed_member_heard_of_it_is_uncertain_where_it_does_not_say_so
     assert {(s.started_at, s.certain) for s in gaps} == {(ms("01:10:00.000"), False)}
 
 
+def test_the_end_of_an_unread_time_is_bounded_where_a_member_without_a_log_may_have_read() -> None:
+    """Nobody prints what the leader, which has no log, was assigned meanwhile."""
+    story = Story(release=(3, 9)).formed("c-3", "c-1", "c-2")
+    story.broker("01:10:00.000", story.words.failed(story.id_of("c-2")))
+    story.reborn("c-2").rebalanced("01:10:00.001", story.words.adding("c-1"), ["c-3", "c-1"])
+    story.started("c-2", "01:11:58.000").rebalanced("01:12:00.000", story.words.adding("c-2"), ["c-3", "c-1", "c-2"])
+    story.goes_on("01:14:00.000")
+    story.events = [event for event in story.events if event.speaker.host != "c-3"]
+    gaps = [s for s in story.history().unread if s.partition == "orders-4" and s.why != "revoked"]
+    assert [(s.certain, s.ended_at, s.to_latest) for s in gaps] == [
+        (False, ms("01:10:00.511"), ms("01:12:00.514")),
+    ]
+
+
 def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_of_it() -> None:
     """A coordinator that stood still finds the session expired when it runs again, before it reads the heartbeat."""
     clients = ["c-1", "c-2"]

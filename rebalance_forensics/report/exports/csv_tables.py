@@ -37,7 +37,7 @@ PAUSES = Columns(
 UNREAD = Columns(
     (GroupHistory, "cluster, group"),
     (UnreadSpan, "partition, client_id, started_at as from, ended_at as to, lasted_ms as ms"),
-    (UnreadSpan, "why, certain, from_earliest, incident"),
+    (UnreadSpan, "why, certain, from_earliest, to_latest, incident"),
 )
 CELL_CHARACTERS = 8_000
 # Also as full-width signs, which some spreadsheets take for the narrow ones.

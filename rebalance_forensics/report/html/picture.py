@@ -314,9 +314,13 @@ def _unread(gap: UnreadSpan, history: ReadyHistory, window: shapes.Window, links
     incident = links.of_gap(gap.started_at, gap.ended_at)
     why = links.shown_as(gap.why, incident if gap.incident is None else gap.incident)
     yield window.bar("unread", gap.started_at, gap.ended_at, f"{shapes.REASONS[why]}{whose}", incident, look=why)
-    if gap.from_earliest is not None and window.start <= gap.started_at and gap.from_earliest < gap.started_at:
-        label = "perhaps unread already: the logs do not show since when"
-        yield window.bar("perhaps", gap.from_earliest, gap.started_at, label, incident)
+    bounds = (
+        (gap.from_earliest, gap.started_at, "perhaps unread already: the logs do not show since when"),
+        (gap.ended_at, gap.to_latest, "perhaps still unread: the logs do not show until when"),
+    )
+    for begin, end, label in bounds:
+        if begin is not None and end is not None and begin < end and window.shows(begin, end):
+            yield window.bar("perhaps", begin, end, label, incident)
 
 
 def _named(partitions: Sequence[str]) -> tuple[str, str]:

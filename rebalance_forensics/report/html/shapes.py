@@ -90,7 +90,7 @@ ENTRIES = (
     ("empty", ("empty",), "generation without members"),
     ("coordinating", ("coordinating",), "broker coordinates"),
     ("share", ("unread-share",), "unread partitions (height = count)"),
-    ("perhaps", ("perhaps",), "perhaps unread already"),
+    ("perhaps", ("perhaps",), "perhaps unread"),
     *((f"unread {why}", (why,), words) for why, words in REASONS.items()),
     ("fault", ("fault",), "fault"),
     ("notice", ("notice",), "notice"),

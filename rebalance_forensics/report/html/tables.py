@@ -153,6 +153,7 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
     started_at: int
     earliest: int | None
     ended_at: int | None
+    latest: int | None
     why: str
 
     @property
@@ -211,5 +212,6 @@ def _row(spans: Sequence[UnreadSpan], links: Links) -> UnreadRow:
         started_at=first.started_at,
         earliest=min(earliest, default=None),
         ended_at=max(ends, default=None),
+        latest=max([span.to_latest for span in spans if span.to_latest is not None], default=None),
         why=REASONS[links.shown_as(first.why, first.incident)],
     )

@@ -299,7 +299,7 @@ class Gaps:
             yield self._span(before, until, certain=True)
             return
         if since - begin > SHORTEST_UNREAD_MS:
-            yield self._span(before, since, certain=False)
+            yield self._span(before, since, certain=False, latest=until)
         yield UnknownSpan(name, since, until)
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
@@ -327,7 +327,9 @@ class Gaps:
             return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
         return None
 
-    def _span(self, before: PartitionReading, until: int | None, *, certain: bool) -> UnreadSpan:
+    def _span(
+        self, before: PartitionReading, until: int | None, *, certain: bool, latest: int | None = None
+    ) -> UnreadSpan:
         certain = certain and not (self._knowledge.nobody_else and not self._knowledge.complete_at(before.end))
         return UnreadSpan(
             partition=before.partition,
@@ -337,6 +339,7 @@ class Gaps:
             why=self._why(before, until),
             certain=certain and before.certain,
             from_earliest=before.earliest,
+            to_latest=latest,
             missed_at=before.missed_at,
         )
 
