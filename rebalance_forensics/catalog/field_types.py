@@ -50,6 +50,10 @@ _CLIENTS_OWN = re.compile(
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
 )
+# What such an error says of the group counts for more than that nobody caught it.
+_RETURNED_BY_CLIENT = re.compile(
+    r"(?:org\.apache\.kafka|(?:aio)?kafka|confluent_kafka|cimpl|Confluent\.Kafka|KafkaJS\w+)\b"
+)
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
 _PRESENT = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
@@ -75,6 +79,27 @@ def name(text: str) -> str:
 def uncoded(text: str) -> str:
     """Words before an error's text; ValueError for the constant, which tables of errors have beside it and no log."""
     if "RD_KAFKA_RESP_ERR_" in text:
+        raise ValueError(text)
+    return text
+
+
+def worker_thread(text: str) -> str:
+    """A thread's name; ValueError for the main thread, with which most programs end."""
+    if text == "main":
+        raise ValueError(text)
+    return text
+
+
+def raised(text: str) -> str:
+    """The error that ended a program; ValueError for Ctrl-C, and for an error that a client of Kafka returned to it."""
+    if text.startswith("KeyboardInterrupt") or _RETURNED_BY_CLIENT.match(text):
+        raise ValueError(text)
+    return text.rstrip()
+
+
+def kafka_exception(text: str) -> str:
+    """The class of an exception that a client threw to its application; ValueError for any other."""
+    if not _RETURNED_BY_CLIENT.match(text):
         raise ValueError(text)
     return text
 
@@ -334,6 +359,9 @@ TYPES: Mapping[str, HoleType] = {
     "application": HoleType(r"[^\n]*?", application),
     # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets.
     "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
+    "worker_thread": HoleType(r"[^\n\"]+?", worker_thread),
+    "raised": HoleType(r"[\w(\[\"'][^\n]*", raised),
+    "kafka_exception": HoleType(r"[\w.]+?", kafka_exception),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),
