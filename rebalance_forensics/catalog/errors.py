@@ -10,8 +10,9 @@ from msgspec import Struct
 from rebalance_forensics.catalog.pattern import ErrorWording
 
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
-# "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" (Python).
-_LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*)?", re.DOTALL)
+# "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" and, before
+# 1.3, "UnknownMemberIdError - 25 - …" (kafka-python).
+_LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*| - -?\d+ - .*)?", re.DOTALL)
 _QUOTES = "'\"` "
 # Characters of a text that was cut which leave no doubt which error it was.
 _LONG = 60

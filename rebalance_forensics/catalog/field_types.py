@@ -97,6 +97,13 @@ def raised(text: str) -> str:
     return text.rstrip()
 
 
+def crash(text: str) -> str:
+    """The error that a KafkaJS consumer crashed of; ValueError for that which says that it has no coordinator."""
+    if text == "KafkaJSGroupCoordinatorNotFound":
+        raise ValueError(text)
+    return text
+
+
 def kafka_exception(text: str) -> str:
     """The class of an exception that a client threw to its application; ValueError for any other."""
     if not _RETURNED_BY_CLIENT.match(text):
@@ -361,6 +368,7 @@ TYPES: Mapping[str, HoleType] = {
     "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
     "worker_thread": HoleType(r"[^\n\"]+?", worker_thread),
     "raised": HoleType(r"[\w(\[\"'][^\n]*", raised),
+    "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
     "kafka_exception": HoleType(r"[\w.]+?", kafka_exception),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),

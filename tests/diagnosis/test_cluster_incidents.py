@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.model import Culprit, DisturbedGroup, Impact, Incident
 from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.other_clients import incidents
+from tests.diagnosis.test_process_stops import OOM
 from tests.kafka_words import generation_of
 from tests.story import Side, Story, clock, ms
 
@@ -35,11 +36,13 @@ def losing_its_coordinator(group: str, at: str = "01:10:00.000") -> GroupCase:
     return story.case()
 
 
-def losing(group: str, client: str, at: str) -> GroupCase:
+def losing(group: str, client: str, at: str, *, kernel: str = "") -> GroupCase:
     """One of three members, whose log stands in the directory of its name, sends no heartbeat any more."""
     stay = [f"{group}-1", f"{group}-2"]
     story = Story(group=group).formed(*stay, client)
     member = story.id_of(client)
+    if kernel:
+        story.line(f"{client}/syslog", "01:09:50.000", kernel, logger="kernel")
     story.broker(at, story.words.failed(member))
     return story.rebalanced(at, f"removing member {member} on heartbeat expiration", stay).case()
 
@@ -111,6 +114,15 @@ def test_members_of_two_groups_on_one_host_that_fall_silent_together_are_one_inc
     (one,), own = incidents_of(losing("audit", "node-7", "01:10:00.000"), losing("payments", "node-7", "01:10:12.000"))
     (culprit,) = one.root_causes[0].culprits
     assert (own, culprit.kind, culprit.name) == ([], "host", "node-7")
+
+
+def test_the_kernel_that_killed_the_processes_of_a_host_is_behind_the_incident_of_that_host() -> None:
+    killed = [
+        losing(group, "node-7", at, kernel=OOM.format("java"))
+        for group, at in (("audit", "01:10:00.000"), ("payments", "01:10:12.000"))
+    ]
+    (one,), _ = incidents_of(*killed)
+    assert [link.what for link in one.root_causes[0].behind] == ["oom-kill"]
 
 
 def test_members_on_different_hosts_that_fail_together_are_incidents_of_their_groups() -> None:
