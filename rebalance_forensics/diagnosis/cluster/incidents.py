@@ -323,7 +323,6 @@ def _root_cause(
         evidence=evidence[:MOST_LINES],
         evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
         occurrences=_occurrences(own),
-        behind=next((cause.behind for cause in causes if cause.behind), ()),
         advice=_advice(blow, causes),
         behind=next((links for links in (*(o.behind for o in blow.outages), *(c.behind for c in causes)) if links), ()),
         known_bugs=tuple({bug.jira: bug for cause in causes for bug in cause.known_bugs}.values()),
