@@ -35,7 +35,7 @@ INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 LEAST_SESSION = "group.min.session.timeout.ms"
 OFFSETS_WRITE = "offsets.commit.timeout.ms"
 
-DEFAULT_MS: Mapping[str, int] = {
+DEFAULTS: Mapping[str, int] = {
     # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
     SESSION: windows.SESSION_MS,
     POLL: 300_000,  # ConsumerConfig, KIP-62
@@ -113,7 +113,7 @@ def shown_ms(timeline: Timeline, name: str) -> int | None:
 def setting_ms(timeline: Timeline, name: str) -> int:
     """A setting as the logs show it, else its default."""
     shown = shown_ms(timeline, name)
-    return DEFAULT_MS[name] if shown is None else shown
+    return DEFAULTS[name] if shown is None else shown
 
 
 def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
@@ -122,7 +122,7 @@ def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
         return ((shown, True),)
     if logged := _shown(timeline).anywhere.get(name):
         return tuple((value, True) for value in sorted(logged))
-    defaults = (DEFAULT_MS[name], SESSION_BEFORE_3_0) if name == SESSION else (DEFAULT_MS[name],)
+    defaults = (DEFAULTS[name], SESSION_BEFORE_3_0) if name == SESSION else (DEFAULTS[name],)
     return tuple((value, False) for value in defaults)
 
 
@@ -130,7 +130,7 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
     """Every value that a consumer of the group prints, for members need not be set alike; else the default."""
     dumps = (dict(e.settings) for e in timeline.of(ev.SettingsReported) if e.kind == "ConsumerConfig")
     printed = frozenset(value for s in dumps if (value := number_of(s.get(name, ""))) is not None)
-    return printed or frozenset((DEFAULT_MS[name],))
+    return printed or frozenset((DEFAULTS[name],))
 
 
 def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
@@ -175,7 +175,7 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms as a log shows it, else the longest default."""
     # It bounds how far to look back: an older client may have been given a longer one than its own default.
-    return shown_session_ms(timeline) or DEFAULT_MS[SESSION]
+    return shown_session_ms(timeline) or DEFAULTS[SESSION]
 
 
 def default_session_ms(timeline: Timeline) -> int | None:
@@ -183,14 +183,14 @@ def default_session_ms(timeline: Timeline) -> int | None:
     if len(timeline.protocols) > 1:
         return None  # classic members had a timeout of their own
     if not is_set_by_clients(timeline.protocol):
-        return DEFAULT_MS[SESSION]
+        return DEFAULTS[SESSION]
     if timeline.kind == "connect":
         return SESSION_BEFORE_3_0
     releases = timeline.cached(latest_release).values()
     if not releases:
         return None
     old = all(release < LONGER_SESSIONS_SINCE for release in releases)
-    return SESSION_BEFORE_3_0 if old else DEFAULT_MS[SESSION]
+    return SESSION_BEFORE_3_0 if old else DEFAULTS[SESSION]
 
 
 def shown_poll_ms(
@@ -242,7 +242,7 @@ def all_have_heard_ms(timeline: Timeline) -> int:
 
 def together_ms(timeline: Timeline) -> int:
     """Threads of one process that go together are evicted within a session timeout of each other."""
-    return max(DEFAULT_MS[SESSION], shown_session_ms(timeline) or 0)
+    return max(DEFAULTS[SESSION], shown_session_ms(timeline) or 0)
 
 
 def patience_ms(timeline: Timeline) -> int:

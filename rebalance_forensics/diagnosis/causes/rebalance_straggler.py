@@ -120,7 +120,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     if timeouts.HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
     open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
-    rare = (timeouts.known_session_ms(timeline) or timeouts.DEFAULT_MS[timeouts.SESSION]) // HEARTBEATS_PER_SESSION
+    rare = (timeouts.known_session_ms(timeline) or timeouts.DEFAULTS[timeouts.SESSION]) // HEARTBEATS_PER_SESSION
     explained = open_ms and max(open_ms) <= rare + windows.HEARTBEAT_MS
     return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
 
@@ -636,7 +636,7 @@ def barrier_end(rebalance: Rebalance) -> int:
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     # While the group's first processes start, each newcomer keeps the barrier open (GroupCoordinator's
     # InitialDelayedJoin).
-    near, at = timeouts.DEFAULT_MS[timeouts.INITIAL_DELAY] + 2 * windows.ROUND_TRIP_MS - 1, rebalance.started_at
+    near, at = timeouts.DEFAULTS[timeouts.INITIAL_DELAY] + 2 * windows.ROUND_TRIP_MS - 1, rebalance.started_at
     starting = timeline.cached_as(
         "arrivals at startup", lambda: TimeIndex(chain.from_iterable(startup_arrivals(timeline)))
     )

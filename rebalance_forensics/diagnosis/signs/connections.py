@@ -163,7 +163,7 @@ def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     own = timeline.events_from(absence.participant, ev.HeartbeatFailed)
     if not own:
         return ()
-    session = timeouts.shown_session_ms(timeline) or timeouts.DEFAULT_MS[timeouts.LEAST_SESSION]
+    session = timeouts.shown_session_ms(timeline) or timeouts.DEFAULTS[timeouts.LEAST_SESSION]
     expulsions = (e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed) and was_expelled(e))
     lost = next((e for e in expulsions if timeline.participants.of_speaker(e) is absence.participant), None)
     if lost is None or lost.at is None:

@@ -197,12 +197,12 @@ def alternatives(
         between_polls=(gap.low, gap.high),
         heartbeat=timeouts.heartbeat_interval_ms(timeline),
         session=session,
-        poll_interval=poll or timeouts.DEFAULT_MS[timeouts.POLL],
+        poll_interval=poll or timeouts.DEFAULTS[timeouts.POLL],
         commits_first=commits,
     )
     known = KnownTimeouts(
         least_session=timeouts.setting_ms(timeline, timeouts.LEAST_SESSION)
-        or timeouts.DEFAULT_MS[timeouts.LEAST_SESSION],
+        or timeouts.DEFAULTS[timeouts.LEAST_SESSION],
         heartbeat=timeouts.shown_ms(timeline, timeouts.HEARTBEAT) is not None,
         poll_interval=poll is not None,
     )

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
 from rebalance_forensics.timeline.time_index import grouped
-from rebalance_forensics.timeline.timeouts import DEFAULT_MS, INITIAL_DELAY
+from rebalance_forensics.timeline.timeouts import DEFAULTS, INITIAL_DELAY
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
 # Batches differ in length by this part of their average, up or down.
@@ -469,7 +469,7 @@ class ClassicGroup(SimulatedGroup):
             self._join(old, now)
             return
         if not self.slots:
-            self._not_before = now + DEFAULT_MS[INITIAL_DELAY]
+            self._not_before = now + DEFAULTS[INITIAL_DELAY]
         slot = Slot(member)
         self.slots.append(slot)
         self._join(slot, now)

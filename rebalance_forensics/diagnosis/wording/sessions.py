@@ -27,7 +27,7 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
     java = participant is None or is_java_member(timeline, participant)
     if default := timeline.cached(timeouts.default_session_ms) if java else None:
         return f"not in the logs (default {seconds(default)})"
-    new, old = seconds(timeouts.DEFAULT_MS[timeouts.SESSION]), seconds(timeouts.SESSION_BEFORE_3_0)
+    new, old = seconds(timeouts.DEFAULTS[timeouts.SESSION]), seconds(timeouts.SESSION_BEFORE_3_0)
     return f"not in the logs (default {new}, before 3.0 {old}, in Java clients)"
 
 

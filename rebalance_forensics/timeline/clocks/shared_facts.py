@@ -13,7 +13,13 @@ from typing import Literal, NamedTuple
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import MINUTE_MS
-from rebalance_forensics.timeline import windows
+from rebalance_forensics.timeline.windows import (
+    HEARTBEAT_MS,
+    LARGEST_SKEW_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    PROCESS_START_MS,
+)
 from rebalance_forensics.utc_offsets import nearest_offset
 
 
@@ -68,7 +74,7 @@ class SharedFacts:
         if number is None:
             return life
         again = number <= life.latest if begins else number < life.latest
-        if again and at - life.latest_at > windows.ONE_REBALANCE_MS:
+        if again and at - life.latest_at > ONE_REBALANCE_MS:
             life = GroupLife()
             self.lives.append(life)
         if number > life.latest:
@@ -165,8 +171,8 @@ class Differences:
             return min([*self._of_members, *self._of_returned])
         if self._of_returned:
             least = min(self._of_returned)
-            return least if abs(_off_zone(least, zone_known=zone_known)) <= windows.NEXT_HEARTBEAT_MS else None
-        spread = windows.HEARTBEAT_MS + step
+            return least if abs(_off_zone(least, zone_known=zone_known)) <= NEXT_HEARTBEAT_MS else None
+        spread = HEARTBEAT_MS + step
         agreed = [found for life, numbers in self._by_number.items() if (found := _agreed(life, numbers, spread))]
         if agreed:
             return max(agreed, key=lambda found: (found[0], -abs(found[1])))[1]
@@ -180,7 +186,7 @@ class Differences:
             (numbers.values() for numbers in self._by_number.values()), key=lambda found: min(map(abs, found))
         )
         least, most = min(nearest), max(nearest)
-        allowed = windows.LARGEST_SKEW_MS if zone_known else spread
+        allowed = LARGEST_SKEW_MS if zone_known else spread
         return least if most - least <= spread and abs(_off_zone(least, zone_known=zone_known)) <= allowed else None
 
 
@@ -196,6 +202,6 @@ def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[i
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]
         times = [at for fact, at in life.seen.items() if fact.number in agreeing]
-        if max(times) - min(times) > windows.PROCESS_START_MS:
+        if max(times) - min(times) > PROCESS_START_MS:
             found.append((len(agreeing), least))
     return max(found, key=lambda each: (each[0], -abs(each[1])), default=None)
