@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Rebalance
@@ -33,17 +34,6 @@ from rebalance_forensics.timeline.model import (
     Spacing,
 )
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
-from rebalance_forensics.timeline.timeouts import (
-    CONNECT_DELAY,
-    HEARTBEAT,
-    INITIAL_DELAY,
-    POLL,
-    PROBING,
-    REBALANCE,
-    REQUEST,
-    SESSION,
-    possible_ms,
-)
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
@@ -145,10 +135,19 @@ def _with_list(known: Round, listed: ev.StreamsParticipants | None) -> Round:
 
 
 # The timers that set the time between two rebalances.
-SETTINGS = (PROBING, CONNECT_DELAY, POLL, REBALANCE, SESSION, INITIAL_DELAY, REQUEST, HEARTBEAT)
+SETTINGS = (
+    timeouts.PROBING,
+    timeouts.CONNECT_DELAY,
+    timeouts.POLL,
+    timeouts.REBALANCE,
+    timeouts.SESSION,
+    timeouts.INITIAL_DELAY,
+    timeouts.REQUEST,
+    timeouts.HEARTBEAT,
+)
 # Timers of long settings fire within this share of them.
 EXACT_SHARE = 0.03
-_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": PROBING, "connect-delayed": CONNECT_DELAY}
+_OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": timeouts.PROBING, "connect-delayed": timeouts.CONNECT_DELAY}
 _WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
 _CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
 
@@ -193,7 +192,7 @@ class _Clock(Struct, frozen=True):
 def spacings(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
     """Every gap between two rebalances, oldest first."""
     formed_at = [a.at for a in timeline.arrivals if a.while_empty]
-    values = {setting: possible_ms(timeline, setting) for setting in SETTINGS}
+    values = {setting: timeouts.possible_ms(timeline, setting) for setting in SETTINGS}
     clock = _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
@@ -272,11 +271,11 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
         who = departure.participant.name
         if departure.why == "poll-timeout":
             why = f"{who} had not called poll() since its assignment in the previous rebalance"
-            yield from _since_round(bare, POLL, departure.at, before, clock, why)
+            yield from _since_round(bare, timeouts.POLL, departure.at, before, clock, why)
         elif departure.why in ("session-expired", "expelled"):
             why = f"{who} had sent no heartbeat since the previous rebalance, and its session expired"
-            late = clock.values[HEARTBEAT][0][0]
-            yield from _since_round(bare, SESSION, departure.at, before, clock, why, late)
+            late = clock.values[timeouts.HEARTBEAT][0][0]
+            yield from _since_round(bare, timeouts.SESSION, departure.at, before, clock, why, late)
 
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
@@ -285,9 +284,9 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
         return
     stood_open = before.stabilized_at - before.started_at
     connect = clock.timeline.kind == "connect"
-    for setting in (REBALANCE if connect else POLL, INITIAL_DELAY):
+    for setting in (timeouts.REBALANCE if connect else timeouts.POLL, timeouts.INITIAL_DELAY):
         fit = clock.fits(setting, stood_open)
-        if fit is not None and (setting != INITIAL_DELAY or clock.formed(before)):
+        if fit is not None and (setting != timeouts.INITIAL_DELAY or clock.formed(before)):
             yield _spacing(
                 bare, setting, fit, "the previous join phase lasted that long, and the next one began at once"
             )
@@ -302,8 +301,8 @@ def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Ite
 
 def _of_kind(timeline: Timeline) -> tuple[str, ...]:
     """Settings that can set a rhythm in this kind of group, the most specific first."""
-    first = {"streams": (PROBING,), "connect": (CONNECT_DELAY,)}.get(timeline.kind, ())
-    return (*first, POLL, SESSION, REQUEST, HEARTBEAT)
+    first = {"streams": (timeouts.PROBING,), "connect": (timeouts.CONNECT_DELAY,)}.get(timeline.kind, ())
+    return (*first, timeouts.POLL, timeouts.SESSION, timeouts.REQUEST, timeouts.HEARTBEAT)
 
 
 def _marks(before: Round) -> list[int]:

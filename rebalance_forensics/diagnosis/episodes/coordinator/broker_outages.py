@@ -22,6 +22,7 @@ from rebalance_forensics.diagnosis.behind import (
 )
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
@@ -30,16 +31,6 @@ from rebalance_forensics.timeline.identity.participants import Participant, home
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
-from rebalance_forensics.timeline.windows import (
-    AT_ONCE_MS,
-    HEARTBEAT_MS,
-    NEXT_HEARTBEAT_MS,
-    ONE_REBALANCE_MS,
-    PROCESS_START_MS,
-    REQUEST_TIMEOUT_MS,
-    ROUND_TRIP_MS,
-    TICK_MS,
-)
 
 # What a client says of a connection that it could not make.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
@@ -79,7 +70,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
 def unseen_ms(how: How) -> int:
     """How long a broker may have been out before the first line shows it."""
     # A controller fences it a session after its last heartbeat (broker.session.timeout.ms, 9 s by default).
-    return AT_ONCE_MS if how in ("lost", "froze") else TICK_MS
+    return windows.AT_ONCE_MS if how in ("lost", "froze") else windows.TICK_MS
 
 
 class _Sighting(Struct, frozen=True):
@@ -107,7 +98,7 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
 def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
     """The outages of all brokers that reach into a span; their last lines may be from before it."""
     outages = (outage for outage in broker_outages(timeline) if outage.begins_by(end))
-    return [o for o in outages if o.ended_at is None or o.ended_at >= begin - HEARTBEAT_MS]
+    return [o for o in outages if o.ended_at is None or o.ended_at >= begin - windows.HEARTBEAT_MS]
 
 
 @answered_once
@@ -147,7 +138,7 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
         if broker is None:
             continue
         if isinstance(event, ev.ThreadsStopped):
-            if event.stopped_ms >= NEXT_HEARTBEAT_MS:
+            if event.stopped_ms >= windows.NEXT_HEARTBEAT_MS:
                 yield _Sighting(began(event), broker, is_back=False, event=event)
                 yield _Sighting(ended(event), broker, is_back=True, event=event)
         elif isinstance(event, ev.ProcessKilled) and not stopped_by_somebody(event) and _is_of_kafka(event):
@@ -184,9 +175,13 @@ def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
     failed = timeline.cached(_failed_connections)
     heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
-        for run in runs(events, time_of, REQUEST_TIMEOUT_MS):
+        for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
             missing = _reaching_the_others(timeline, broker, run)
-            if len(missing) > 1 and 2 * len(missing) > heard and time_of(run[-1]) - time_of(run[0]) > HEARTBEAT_MS:
+            if (
+                len(missing) > 1
+                and 2 * len(missing) > heard
+                and time_of(run[-1]) - time_of(run[0]) > windows.HEARTBEAT_MS
+            ):
                 yield from (_Sighting(time_of(event), broker, is_back=False, event=event) for event in run)
 
 
@@ -197,10 +192,10 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     """
     found = []
     for broker, events in sorted(timeline.cached(_failed_connections).items()):
-        for run in runs(events, time_of, REQUEST_TIMEOUT_MS):
+        for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
             for member in _reaching_the_others(timeline, broker, run):
                 own = [event for event in run if timeline.participants.of_speaker(event) is member]
-                if time_of(own[-1]) - time_of(own[0]) > HEARTBEAT_MS:
+                if time_of(own[-1]) - time_of(own[0]) > windows.HEARTBEAT_MS:
                     found.append(
                         Unreached(
                             broker=f"broker-{broker}",
@@ -223,7 +218,7 @@ def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDiscon
 def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
     """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
     failed = timeline.cached(_failed_connections)
-    begin, end = time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1]) + HEARTBEAT_MS
+    begin, end = time_of(run[0]) - windows.HEARTBEAT_MS, time_of(run[-1]) + windows.HEARTBEAT_MS
     others = (e for other, events in failed.items() if other != broker for e in events.between(begin, end))
     cut_off = {timeline.participants.of_speaker(event) for event in others}
     missing = dict.fromkeys(timeline.participants.of_speaker(event) for event in run)
@@ -234,7 +229,7 @@ def _one_outage_each(sightings: Iterable[_Sighting]) -> Iterator[list[_Sighting]
     """From the first line that shows the broker down to the last that shows it back."""
     run: list[_Sighting] = []
     for sighting in sightings:
-        if run and sighting.at - run[-1].at > ONE_REBALANCE_MS and not (run[-1].is_back < sighting.is_back):
+        if run and sighting.at - run[-1].at > windows.ONE_REBALANCE_MS and not (run[-1].is_back < sighting.is_back):
             yield run
             run = []
         if run and run[-1].is_back and not sighting.is_back:
@@ -250,7 +245,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     down = [sighting for sighting in run if not sighting.is_back]
     back = [sighting.at for sighting in run if sighting.is_back]
     last = down[-1].at
-    logs_again = _next_line(timeline, broker, last + TICK_MS + 1)
+    logs_again = _next_line(timeline, broker, last + windows.TICK_MS + 1)
     silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
     # What the controller and the broker itself log tells more than what clients missed.
@@ -339,7 +334,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
     return [
         UnreachableBroker(broker, tuple(run))
         for broker, events in sorted(by_broker.items())
-        for run in runs(events, time_of, PROCESS_START_MS)
+        for run in runs(events, time_of, windows.PROCESS_START_MS)
         if _kept_from_polling(run, polled, limit)
     ]
 
@@ -357,7 +352,11 @@ def _kept_from_polling(run: Sequence[ev.NodeDisconnected], polled: int, limit: i
     """True if the broker was lost early enough to take up most of the poll interval."""
     # Clients stop retrying once the controller has fenced the broker; its partitions have no leader from then on.
     first, last = time_of(run[0]), time_of(run[-1])
-    return first <= polled + limit // 2 and last >= polled - NEXT_HEARTBEAT_MS and last - first > HEARTBEAT_MS
+    return (
+        first <= polled + limit // 2
+        and last >= polled - windows.NEXT_HEARTBEAT_MS
+        and last - first > windows.HEARTBEAT_MS
+    )
 
 
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> UnreachableBroker | None:
@@ -389,7 +388,7 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
     def disturbed(self, timeline: Timeline) -> list[Rebalance]:
         """The rebalance itself, and those in which members still find out that the coordinator had given them up."""
         end = self.rebalance.started_at + self.open_ms
-        later = timeline.rebalances.between(end, end + ONE_REBALANCE_MS)
+        later = timeline.rebalances.between(end, end + windows.ONE_REBALANCE_MS)
         return [self.rebalance, *(r for r in later if r is not self.rebalance)]
 
 
@@ -408,9 +407,9 @@ def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     return tuple(
         CoordinatorSilence(rebalance=rebalance, removal=removal, open_ms=waits[rebalance.id], timeout_ms=timeout)
         for rebalance, removal in removals
-        if waits[rebalance.id] > 2 * timeout + ROUND_TRIP_MS
+        if waits[rebalance.id] > 2 * timeout + windows.ROUND_TRIP_MS
         and not timeline.coordinator_events.any_between(
-            rebalance.started_at + TICK_MS, rebalance.started_at + waits[rebalance.id] - TICK_MS
+            rebalance.started_at + windows.TICK_MS, rebalance.started_at + waits[rebalance.id] - windows.TICK_MS
         )
     )
 
