@@ -83,13 +83,6 @@ def uncoded(text: str) -> str:
     return text
 
 
-def worker_thread(text: str) -> str:
-    """A thread's name; ValueError for the main thread, with which most programs end."""
-    if text == "main":
-        raise ValueError(text)
-    return text
-
-
 def raised(text: str) -> str:
     """The error that ended a program; ValueError for Ctrl-C, and for an error that a client of Kafka returned to it."""
     if text.startswith("KeyboardInterrupt") or _RETURNED_BY_CLIENT.match(text):
@@ -100,13 +93,6 @@ def raised(text: str) -> str:
 def crash(text: str) -> str:
     """The error that a KafkaJS consumer crashed of; ValueError for that which says that it has no coordinator."""
     if text == "KafkaJSGroupCoordinatorNotFound":
-        raise ValueError(text)
-    return text
-
-
-def kafka_exception(text: str) -> str:
-    """The class of an exception that a client threw to its application; ValueError for any other."""
-    if not _RETURNED_BY_CLIENT.match(text):
         raise ValueError(text)
     return text
 
@@ -366,10 +352,8 @@ TYPES: Mapping[str, HoleType] = {
     "application": HoleType(r"[^\n]*?", application),
     # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets.
     "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
-    "worker_thread": HoleType(r"[^\n\"]+?", worker_thread),
     "raised": HoleType(r"[\w(\[\"'][^\n]*", raised),
     "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
-    "kafka_exception": HoleType(r"[\w.]+?", kafka_exception),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),

@@ -172,17 +172,10 @@ def test_the_end_of_a_program_in_the_words_of_any_runtime_is_a_crash(death: Samp
     assert str((death.fields or {}).get("reason") or "its process died") in crash.narrative
 
 
-@pytest.mark.parametrize("error", ["org.apache.kafka.common.errors.WakeupException", "java.lang.IllegalStateException"])
-def test_an_error_that_kafka_threw_to_the_main_thread_is_no_crash_of_the_application(error: str) -> None:
-    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
-    story.line("c-3/app.log", "01:10:00.000", f'Exception in thread "main" {error}: x', logger="")
-    assert ("process-crash" in story.causes()) is error.startswith("java.")
-
-
 def test_a_thread_that_dies_is_no_process_that_dies() -> None:
     story = Story(seen="clients").formed("c-1", "c-2", "c-3")
     story.line(
-        "c-3/app.log", "01:10:00.000", 'Exception in thread "prices-1" java.lang.IllegalStateException: x', logger=""
+        "c-3/app.log", "01:10:00.000", 'Exception in thread "main" java.lang.IllegalStateException: x', logger=""
     )
     assert "process-crash" not in story.causes()
 
