@@ -162,28 +162,3 @@ def test_an_outage_begins_with_the_first_append_to_the_groups_partition_that_fai
         failed = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
         story.broker(f"01:09:{53 - partition}.000", failed, logger="kafka.server.ReplicaManager")
     assert story.the_incident().started_at == ms("01:09:40.000")
-
-
-def without_offsets_topic(*, until: str, formed: bool = False) -> Story:
-    """One of three brokers is up: the offsets topic cannot be created, and a client finds no coordinator."""
-    few = (
-        "[KafkaApi-2] Number of alive brokers '1' does not meet the required replication factor '3' for the offsets "
-        "topic (configured via 'offsets.topic.replication.factor'). This error can be ignored if the cluster is "
-        "starting up and not all brokers are up yet."
-    )
-    story = Story(release=(2, 4))
-    for at in ("01:00:00.000", until):
-        story.broker(at, few, logger="kafka.server.KafkaApis")
-        story.client("c-1", at, "Group coordinator lookup failed: The coordinator is not available.")
-    return story.formed("c-1") if formed else story
-
-
-def test_an_offsets_topic_that_cannot_be_created_keeps_every_group_without_a_coordinator() -> None:
-    verdict = without_offsets_topic(until="01:00:30.000").the_incident().root_causes[0]
-    assert verdict.cause == "offsets-topic-unavailable"
-    assert "it needs 3 brokers, only 1 alive" in verdict.narrative
-
-
-def test_an_offsets_topic_that_is_created_once_all_brokers_are_up_is_no_fault() -> None:
-    assert "offsets-topic-unavailable" not in without_offsets_topic(until="01:00:01.000").causes()
-    assert "offsets-topic-unavailable" not in without_offsets_topic(until="01:00:30.000", formed=True).causes()

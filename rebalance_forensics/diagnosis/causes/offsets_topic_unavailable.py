@@ -16,9 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
-REFUSED = clue(
-    "offsets-write-refused", DECISIVE, f"writes to {OFFSETS}, or its creation, were rejected again and again"
-)
+REFUSED = clue("offsets-write-refused", DECISIVE, f"writes to {OFFSETS} were rejected again and again")
 TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
@@ -37,8 +35,24 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="critical",
             onset=outage.onset,
             implies=(*moves, *offsets_outages.rebalances_in_outage(timeline, outage)),
-            narrative=f"{_failure(outage)}{missing}",
-            advice=(_CREATE,) if outage.not_created is not None else replicate_offsets(outage.refused),
+            narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
+            advice=(
+                Advice(
+                    action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is "
+                    "back.",
+                    why=(
+                        "A write needs at least min.insync.replicas in-sync replicas; "
+                        f"without them requests failed {how_often(outage.refused)}."
+                    ),
+                    cost="With fewer replicas one more failure may lose committed offsets.",
+                ),
+                Advice(
+                    action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
+                    why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
+                    "change an existing topic.",
+                    cost="Each commit then waits for a second replica.",
+                ),
+            ),
         )
 
 
@@ -68,40 +82,9 @@ CAUSE = Cause(
 )
 
 
-_CREATE = Advice(
-    action="Start the missing brokers, or set offsets.topic.replication.factor to the number of brokers there are.",
-    why=f"Until {OFFSETS} exists, no group has a coordinator.",
-    cost="With fewer replicas one more failure may lose committed offsets.",
-)
-
-
-def _failure(outage: offsets_outages.Outage) -> str:
-    if (refusal := outage.not_created) is not None:
-        return f"{OFFSETS} could not be created: it needs {refusal.required} brokers, only {refusal.in_sync} alive"
+def _failed_writes(outage: offsets_outages.Outage) -> str:
     if outage.stored_no_assignment:
-        failed = f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
-    elif any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
-        failed = f"to {OFFSETS}: offset commits failed"
-    else:
-        failed = f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"
-    return f"The coordinator could not write {failed}"
-
-
-def replicate_offsets(refused: Sequence[Event]) -> tuple[Advice, ...]:
-    """An offsets topic with too few replicas in sync."""
-    return (
-        Advice(
-            action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
-            why=(
-                "A write needs at least min.insync.replicas in-sync replicas; "
-                f"without them requests failed {how_often(refused)}."
-            ),
-            cost="With fewer replicas one more failure may lose committed offsets.",
-        ),
-        Advice(
-            action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
-            why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
-            "change an existing topic.",
-            cost="Each commit then waits for a second replica.",
-        ),
-    )
+        return f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
+    if any(isinstance(e, OffsetCommitFailed) for e in outage.refused):
+        return f"to {OFFSETS}: offset commits failed"
+    return f"to the group's partition of {OFFSETS}: no assignment or offset could be stored"

@@ -46,13 +46,6 @@ class Outage(Struct, frozen=True):
         return not all(isinstance(e, ev.OffsetCommitFailed | ev.ReplicasInsufficient) for e in self.refused)
 
     @property
-    def not_created(self) -> ev.ReplicasInsufficient | None:
-        """The refusal to create the topic, which came before any write to it."""
-        return next(
-            (e for e in self.refused if isinstance(e, ev.ReplicasInsufficient) and e.partition == OFFSETS), None
-        )
-
-    @property
     def begin(self) -> int:
         """The first refused write."""
         return time_of(self.refused[0])
@@ -125,19 +118,7 @@ def _refused_writes(timeline: Timeline) -> list[Event]:
     if own or len(syncs) > 2:
         return [*own, *syncs]
     commits = _refused_commits(timeline)
-    return [*syncs, *commits] if commits else _refused_in_its_partition(timeline) or _refused_creations(timeline)
-
-
-def _refused_creations(timeline: Timeline) -> list[Event]:
-    """Refusals to create the topic while the group's clients found no coordinator, and it never formed afterwards."""
-    # FindCoordinator creates the topic (KafkaApis). While a cluster starts it fails too: then the group forms soon.
-    refused = [e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == OFFSETS]
-    if not refused or not _last_long(timeline, refused) or timeline.rebalances.first(time_of(refused[0])):
-        return []
-    end = time_of(refused[-1]) + REQUEST_TIMEOUT_MS
-    without = timeline.of(ev.CoordinatorLost).between(time_of(refused[0]), end)
-    lost = [e for e in without if e.group == timeline.group and "not available" in (e.cause or "")]
-    return [*refused, *lost] if lost else []
+    return [*syncs, *commits] if commits else _refused_in_its_partition(timeline)
 
 
 def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
@@ -158,11 +139,9 @@ def _has_members(timeline: Timeline, at: int) -> bool:
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
-    return len(refusals) >= _FREQUENT and _last_long(timeline, refusals)
-
-
-def _last_long(timeline: Timeline, refusals: Sequence[Event]) -> bool:
-    return time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(timeline, OFFSETS_WRITE)
+    return len(refusals) >= _FREQUENT and time_of(refusals[-1]) - time_of(refusals[0]) >= 2 * setting_ms(
+        timeline, OFFSETS_WRITE
+    )
 
 
 def _refused_commits(timeline: Timeline) -> list[Event]:
