@@ -86,8 +86,6 @@ class Story:
         raw = f"[{DAY} {time.replace('.', ',')}] {level} {first} ({logger}){newline}{rest}"
         number = len(self.events) + 1
         record = replace(parse_line(raw), origin=Origin(path=path, byte_offset=number * 1000, line=number))
-        if not logger:  # no logger's line, but what a runtime prints
-            record = replace(record, message=message)
         match = shipped().match(record.message, logger=record.logger, level=record.level) or exception_in(record, role)
         assert match is not None, f"the catalog does not know: {raw}"
         event = event_of(match, record, cluster="default", host=path.partition("/")[0], component=role)

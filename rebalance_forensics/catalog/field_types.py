@@ -50,10 +50,6 @@ _CLIENTS_OWN = re.compile(
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
 )
-# What such an error says of the group counts for more than that nobody caught it.
-_RETURNED_BY_CLIENT = re.compile(
-    r"(?:org\.apache\.kafka|(?:aio)?kafka|confluent_kafka|cimpl|Confluent\.Kafka|KafkaJS\w+)\b"
-)
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
 _PRESENT = re.compile(r"(?:Some|Optional(?:Int|Long)?)[(\[](.*)[)\]]", re.DOTALL)
@@ -81,13 +77,6 @@ def uncoded(text: str) -> str:
     if "RD_KAFKA_RESP_ERR_" in text:
         raise ValueError(text)
     return text
-
-
-def raised(text: str) -> str:
-    """The error that ended a program; ValueError for Ctrl-C, and for an error that a client of Kafka returned to it."""
-    if text.startswith("KeyboardInterrupt") or _RETURNED_BY_CLIENT.match(text):
-        raise ValueError(text)
-    return text.rstrip()
 
 
 def crash(text: str) -> str:
@@ -352,7 +341,6 @@ TYPES: Mapping[str, HoleType] = {
     "application": HoleType(r"[^\n]*?", application),
     # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets.
     "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
-    "raised": HoleType(r"[\w(\[\"'][^\n]*", raised),
     "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
     "rest": HoleType(r"(?s:.*)", str.strip),
     "dot": HoleType(r"\.", str),

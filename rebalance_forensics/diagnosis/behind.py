@@ -73,11 +73,12 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
 
 
 def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tuple[Link, ...]:
-    """Why the process ended: who killed it, and for what, or what it died of."""
+    """Why the process ended: who killed it, and for what, or what its JVM died of."""
     if not kills:
         if died is None or not died.reason:
             return ()
-        return (Link(died.why, f"Its process ended with {died.reason}.", 0.97, (died,)),)
+        what = "out-of-memory" if died.reason.startswith("OutOfMemoryError") else "crashed"
+        return (Link(what, f"Its JVM ended with {died.reason}.", 0.97, (died,)),)
     by_memory = next((e for e in kills if e.why == "oom-kill"), None)
     first = by_memory or kills[0]
     who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"

@@ -105,13 +105,8 @@ class ProcessStopping(Event, frozen=True, kw_only=True):
 
 
 class ProcessDied(Event, frozen=True, kw_only=True):
-    """A program ends without closing its clients, as its runtime, its shell or its supervisor reports.
+    """A process ends without closing its clients, as its virtual machine says. `reason` is its error or its signal."""
 
-    `why`: memory ran out, it crashed in native code or by an assertion, nobody caught an error, or it was killed.
-    `reason` is the error or the signal.
-    """
-
-    why: Literal["out-of-memory", "crashed", "uncaught", "killed"] = "uncaught"
     reason: str | None = None
 
 

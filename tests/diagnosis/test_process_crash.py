@@ -2,15 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.catalog.loader import load_pattern, shipped_patterns
-from rebalance_forensics.catalog.pattern import Sample
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
 from tests.kafka_words import Release
 from tests.story import Side, Story, ms
-
-DEATHS = load_pattern(shipped_patterns() / "process/died.yaml", "process/died").samples
 
 
 @pytest.mark.parametrize("release", [(1, 1), (2, 4), (2, 8), (3, 9), (4, 1)])
@@ -161,15 +157,6 @@ def test_a_coordinator_dates_the_crash_of_which_the_process_names_the_reason() -
     assert (crash.cause, story.blamed()) == ("process-crash", ["c-3"])
     assert "OutOfMemoryError: Metaspace" in crash.narrative
     assert any("-XX:+HeapDumpOnOutOfMemoryError" in advice.action for advice in crash.advice)
-
-
-@pytest.mark.parametrize("death", DEATHS, ids=lambda sample: sample.name)
-def test_the_end_of_a_program_in_the_words_of_any_runtime_is_a_crash(death: Sample) -> None:
-    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
-    story.line("c-3/app.log", "01:10:00.000", death.message, logger="")
-    crash = story.the_incident().root_causes[0]
-    assert (crash.cause, [c.name for c in crash.culprits]) == ("process-crash", ["c-3"])
-    assert str((death.fields or {}).get("reason") or "its process died") in crash.narrative
 
 
 def test_a_thread_that_dies_is_no_process_that_dies() -> None:

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.catalog.loader import load_pattern, shipped_patterns
-from rebalance_forensics.catalog.pattern import Sample
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.records.record_reader import Relevant
 from tests.sources.test_reading import TENTH, Read
 
-DEATHS = load_pattern(shipped_patterns() / "process/died.yaml", "process/died").samples
 DEATH = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
 LAYOUTS = {
     "text": "2026-11-20 10:15:30,123 [main] INFO  o.a.k.c.c.i.ConsumerCoordinator - {message}",
@@ -54,34 +51,6 @@ def test_the_last_word_of_a_virtual_machine_is_a_record_of_its_own(
     assert death.at >= joining.at
     offset = death.origin.byte_offset
     assert (tmp_path / "app-1/app.log").read_bytes()[offset:].split(b"\n")[0].endswith(DEATH.encode())
-
-
-@pytest.mark.parametrize("death", DEATHS, ids=lambda sample: sample.name)
-def test_the_end_of_any_program_is_a_record_of_its_own(death: Sample, tmp_path: Path) -> None:
-    first, *more = death.message.split("\n")
-    last = _records(tmp_path, "text", None, first, *more)[-1]
-    assert (last.text, last.message.split("\n")[1:]) == (first, more)
-
-
-def test_compose_names_the_container_that_ended_without_a_bar(tmp_path: Path) -> None:
-    lines = [
-        f"{name}-1  | 2026-11-20 10:15:30,123 INFO worker - went on" for name in ("orders", "prices") for _ in "ab"
-    ]
-    read = Read(tmp_path, {"up.log": "\n".join([*lines, "orders-1 exited with code 137"]) + "\n"})
-    ends = [record.host for record in read.records["up.log"] if record.message == "exited with code 137"]
-    assert ends == ["orders-1"]
-
-
-def test_a_traceback_below_a_logged_error_belongs_to_it(tmp_path: Path) -> None:
-    lines = [
-        "2026-11-20 10:15:30,123 ERROR worker - no rate",
-        "Traceback (most recent call last):",
-        '  File "/srv/prices.py", line 41, in <module>',
-        "    main()",
-        "KeyError: 'CHF'",
-    ]
-    read = Read(tmp_path, {"app-1/app.log": "\n".join(lines * 3) + "\n"})
-    assert len(read.records["app-1/app.log"]) == 3
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -106,24 +106,21 @@ def after_crash(
     )
 
 
-_AFTER_DEATH = {
-    "out-of-memory": "Give the process more memory, or find what fills it: a heap dump shows it "
-    "(-XX:+HeapDumpOnOutOfMemoryError for Java, --heapsnapshot-near-heap-limit for Node.js).",
-    "crashed": "Look at the core dump or the hs_err file of the process, and at its native libraries.",
-    "uncaught": "Catch the error where a record is processed (set the record aside or retry it), and leave the group "
-    "on the way out: close the consumer in a finally block, defer or signal handler.",
-    "killed": "Find out who sent the signal. SIGKILL (137) mostly comes from the kernel or the container runtime when "
-    "memory runs out: compare the memory limit with the use.",
-}
-
-
 def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None) -> Advice:
-    """Where to look for the end of the process: in what its runtime, its shell or its supervisor logged of it."""
+    """Where to look for the end of the process: in the JVM's own line, if there is one."""
     if any(kill.why == "oom-kill" for kill in kills):
         return FIT_INTO_MEMORY
+    if died is not None and "OutOfMemoryError" in (died.reason or ""):
+        return Advice(
+            action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
+            "heap dump the next time.",
+            why=f"It died of {died.reason}.",
+        )
     if died is not None:
-        why = f"It died of {died.reason}." if died.reason else "Its runtime logged its end."
-        return Advice(action=_AFTER_DEATH[died.why], why=why)
+        return Advice(
+            action="Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
+            why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
+        )
     return Advice(
         action="Find out how the process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
         why="Its log stops abruptly; no shutdown was logged."

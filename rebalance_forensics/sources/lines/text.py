@@ -1,4 +1,4 @@
-"""Bytes as text: recognition of binary files and decoding of lines."""
+"""Bytes as text: recognition of binary files, decoding of lines, and what the JVM prints without a header."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ _UTF_16 = re.compile(rb"(?:[\t\n\r -~]\x00){8,}|(?:\x00[\t\n\r -~]){8,}")
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
+JVM_OUTPUT = (
+    'Exception in thread "',
+    "Exception: java.",
+    "Terminating due to java.",
+    "Aborting due to java.",
+    "# A fatal error has been detected by the Java Runtime Environment",
+)
+"""The beginnings of what the JVM prints about a thread that died or its own end."""
 
 
 def is_binary(head: bytes) -> bool:

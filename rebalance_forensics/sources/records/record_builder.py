@@ -16,7 +16,7 @@ from rebalance_forensics.sources.layouts.message_trailer import without_suffix
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
-from rebalance_forensics.sources.lines.runtime_output import continues_error, is_runtime_output
+from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 from rebalance_forensics.sources.profiles.peeler import parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.profiled_peeler import Peeler
@@ -139,12 +139,11 @@ class Framed(Struct, gc=False):
         return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
 
     def parted(self) -> Iterator[Framed]:
-        """The record, and each text that a runtime wrote after it into the same stream, without a header."""
-        own = [
-            index
-            for index, text in enumerate(self.more)
-            if is_runtime_output(text) and not continues_error(text, self.line.text)
-        ]
+        """The record, and each text that the JVM wrote after it into the same stream, without a header.
+
+        (ThreadGroup.uncaughtException; HotSpot's report_java_out_of_memory and VMError.)
+        """
+        own = [index for index, text in enumerate(self.more) if text.startswith(JVM_OUTPUT)]
         if not own:
             yield self
             return
@@ -217,7 +216,7 @@ class Recorder:
                     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported with the record's place
                         self.counts.spoil(part.offset, error)
                         continue
-                    if before is not None and record.at is None and is_runtime_output(part.line.text):
+                    if before is not None and record.at is None and record.message.startswith(JVM_OUTPUT):
                         record = replace(record, at=before.at, zoned=before.zoned)
                     before = record
                     found.append(record)
