@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -18,6 +19,8 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS
 # After a full collection this share of the heap is still in use: the next collection follows soon.
 _FULL_IN_TENTHS = 9
 _KIB_A_GIB = 1 << 20
+# Words in the names of logs and units that tell nothing of the application.
+_OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
 class Link(Struct, frozen=True, gc=False):
@@ -51,6 +54,16 @@ def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]
     """The stops, the longest first."""
     # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap says more.
     return tuple(sorted(stops, key=lambda e: (-e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)))
+
+
+def application_words(name: str) -> set[str]:
+    """The words in a file's or unit's name that tell of which application it is; empty for `gc.log`."""
+    return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a name, in small letters."""
+    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
 def stopped_by_somebody(kill: ProcessKilled) -> bool:

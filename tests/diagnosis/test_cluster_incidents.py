@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -392,17 +393,17 @@ def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> 
     assert summary_of(blow, groups).endswith("3 rebalanced and 2 stopped reading altogether for up to 12.4 s.")
 
 
-def unanswered(group: str, broker: int, *, at: str | None = "01:10:00.000") -> GroupCase:
-    """Its only member with a log gets no answer from its coordinator for a session, where `at` is given."""
+def unanswered(group: str, broker: int, *, at: Sequence[str] = ("01:10:00.000",)) -> GroupCase:
+    """Its only member with a log gets no answer from its coordinator for a session, as often as `at` says."""
     coordinator = f"broker-{broker}:9092 (id: {2147483647 - broker} rack: null)"
     story = Story(group=group, seen="clients", coordinator=broker).formed(f"{group}-1")
     story.client(f"{group}-1", "01:00:00.500", f"Discovered group coordinator {coordinator}")
-    if at is not None:
-        cause = "session timed out without receiving a heartbeat response. isDisconnected: false"
-        lost = f"Group coordinator {coordinator} is unavailable or invalid due to cause: {cause}"
-        story.client(f"{group}-1", at, f"{lost}. Rediscovery will be attempted.")
-        story.client(f"{group}-1", clock(ms(at) + 200), f"Discovered group coordinator {coordinator}")
-    return story.goes_on("01:20:00.000").case()
+    cause = "session timed out without receiving a heartbeat response. isDisconnected: false"
+    lost = f"Group coordinator {coordinator} is unavailable or invalid due to cause: {cause}"
+    for time in at:
+        story.client(f"{group}-1", time, f"{lost}. Rediscovery will be attempted.")
+        story.client(f"{group}-1", clock(ms(time) + 200), f"Discovered group coordinator {coordinator}")
+    return story.goes_on("01:30:00.000").case()
 
 
 def test_what_nothing_explains_in_several_groups_at_once_is_one_incident_that_names_them() -> None:
@@ -415,12 +416,18 @@ def test_what_nothing_explains_in_several_groups_at_once_is_one_incident_that_na
 
 def test_a_coordinator_that_answers_none_of_its_groups_is_suspected_where_those_of_others_go_on() -> None:
     struck = [unanswered(group, 3) for group in ("audit", "billing", "orders")]
-    (one,), own = incidents_of(*struck, unanswered("stock", 1, at=None))
+    (one,), own = incidents_of(*struck, unanswered("stock", 1, at=()))
     verdict = one.root_causes[0]
     assert (verdict.cause, [c.name for c in verdict.culprits]) == ("coordinator-failover", ["broker-3"])
     assert verdict.confidence < PROBABLE
     assert own == []
     assert incidents_of(*struck)[0][0].root_causes[0].cause == "unexplained"
+
+
+def test_what_nothing_explains_minutes_apart_stays_apart_although_one_incident_bridges_it() -> None:
+    every_20_s = [clock(ms("01:10:00.000") + 20_000 * n) for n in range(48)]
+    others = unanswered("billing", 2, at=["01:15:00.000"]), unanswered("orders", 3, at=["01:23:20.000"])
+    assert incidents_of(unanswered("audit", 1, at=every_20_s), *others)[0] == []
 
 
 def test_two_groups_that_nothing_explains_prove_nothing() -> None:

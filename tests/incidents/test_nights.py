@@ -161,6 +161,13 @@ def test_a_full_collection_is_behind_a_broker_that_stood_still(unpacked: Unpacke
     assert cause.behind[0].evidence[0].path == "broker-2/kafkaServer-gc.log"
 
 
+@pytest.mark.parametrize("name", ["zookeeper-gc.log", "connectDistributed-gc.log"])
+def test_a_collection_of_another_jvm_on_its_host_is_not_behind_it(
+    unpacked: Unpacked, tmp_path: Path, name: str
+) -> None:
+    assert of_broker(unpacked, "broker-stalls-3.9.1", tmp_path, name, full_collection).behind == ()
+
+
 def test_a_collection_at_another_time_is_not_behind_it(unpacked: Unpacked, tmp_path: Path) -> None:
     def an_hour_earlier(begin: int, lasted: int) -> str:
         return full_collection(begin - 3_600_000, lasted)
@@ -179,3 +186,13 @@ def test_the_kernel_that_killed_a_broker_is_behind_its_death(unpacked: Unpacked,
     cause = of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "kern.log", killed)
     assert [link.what for link in cause.behind] == ["oom-kill"]
     assert cause.advice[0].action.startswith("Raise the memory limit")
+
+
+@pytest.mark.parametrize("unit", ["kafka-exporter", "kafka-connect", "confluent-kafka-rest"])
+def test_the_end_of_another_unit_on_its_host_is_not_behind_it(unpacked: Unpacked, tmp_path: Path, unit: str) -> None:
+    def ended(at: int, _: int) -> str:
+        when = datetime.fromtimestamp(at / 1000, UTC)
+        how = f"{unit}.service: Main process exited, code=killed, status=9/KILL"
+        return f"{when:%b %d %H:%M:%S} broker-1 systemd[1]: {how}"
+
+    assert of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "syslog", ended).behind == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator import offsets_outages
@@ -12,7 +12,6 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
 from rebalance_forensics.diagnosis.wording.durations import how_often
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 

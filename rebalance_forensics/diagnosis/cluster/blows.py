@@ -667,7 +667,8 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
     terms = {history.group: history.coordinators for history in histories}
     left_open = [part for part in parts if part.cause == "unexplained" and part.headline.severity != "info"]
     found = []
-    for run in of_several_groups(left_open, NEXT_HEARTBEAT_MS):
+    # Only what began together: one long incident bridges others that have nothing to do with each other.
+    for run in runs(left_open, attrgetter("begin"), NEXT_HEARTBEAT_MS):
         struck = {part.group for part in run}
         if len(struck) < 3:
             continue

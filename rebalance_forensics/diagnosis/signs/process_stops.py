@@ -7,9 +7,14 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
-import re
-
-from rebalance_forensics.diagnosis.behind import began, ended, longest_first, stopped_by_somebody
+from rebalance_forensics.diagnosis.behind import (
+    application_words,
+    began,
+    ended,
+    longest_first,
+    stopped_by_somebody,
+    words_of,
+)
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
@@ -23,9 +28,6 @@ from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
-
-# Words in the names of logs and units that tell nothing of the application.
-_OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
 @sign("its JVM logged that all its threads stood still while its session ran out")
@@ -75,17 +77,13 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
 
 def _may_be_named_after(participant: Participant, name: str) -> bool:
     """False for a file or a unit that is named after another application: it shares no word with the member's names."""
-    words = _words(name.rpartition("/")[2]) - _OF_ANY_LOG
+    words = application_words(name)
     return not words or not words.isdisjoint(_names_of(participant))
 
 
 def _names_of(participant: Participant) -> set[str]:
     names = (participant.name, *participant.client_ids, *participant.files, *participant.hosts)
-    return {word for name in names for word in _words(name)}
-
-
-def _words(name: str) -> set[str]:
-    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
+    return {word for name in names for word in words_of(name)}
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.behind import (
     Link,
+    application_words,
     began,
     behind_end,
     behind_pause,
@@ -31,6 +32,8 @@ from rebalance_forensics.timeline.identity.participants import Participant, home
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
+
+_OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserver", "server"})
 
 # What a client says of a connection that it could not make.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
@@ -141,12 +144,27 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
             if event.stopped_ms >= windows.NEXT_HEARTBEAT_MS:
                 yield _Sighting(began(event), broker, is_back=False, event=event)
                 yield _Sighting(ended(event), broker, is_back=True, event=event)
-        elif isinstance(event, ev.ProcessKilled) and not stopped_by_somebody(event) and _is_of_kafka(event):
+        elif isinstance(event, ev.ProcessKilled) and _ended_it(timeline, broker, event):
             yield _Sighting(time_of(event), broker, is_back=False, event=event)
 
 
-def _is_of_kafka(kill: ev.ProcessKilled) -> bool:
-    return kill.command in (None, "java") and (kill.unit is None or "kafka" in kill.unit)
+def _ended_it(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
+    of_kafka = kill.command in (None, "java") and (kill.unit is None or _may_be_a_brokers(kill.unit))
+    return of_kafka and not stopped_by_somebody(kill) and not _ran_on(timeline, broker, time_of(kill))
+
+
+def _may_be_a_brokers(name: str) -> bool:
+    # Connect, ZooKeeper, the REST proxy and exporters have JVMs of their own beside a broker's, and logs named alike.
+    return application_words(name) <= _OF_A_BROKER
+
+
+def _ran_on(timeline: Timeline, broker: int, at: int) -> bool:
+    """True where the broker's own log goes on without a start: another process was killed."""
+    started = [e for e in timeline.of(ev.BrokerStarted) if affected_broker(e) == broker and e.speaker.broker == broker]
+    # "starting" is among the first lines of a process; other signs of a start come at its end.
+    begun = (time_of(e) - (e.phase != "starting") * windows.PROCESS_START_MS for e in started if time_of(e) > at)
+    until = min(begun, default=None)
+    return _next_line(timeline, broker, at + windows.ROUND_TRIP_MS, None if until is None else until - 1) is not None
 
 
 def _broker_at(timeline: Timeline, event: Event) -> int | None:
@@ -155,6 +173,8 @@ def _broker_at(timeline: Timeline, event: Event) -> int | None:
     # Kafka's scripts name the GC log of a broker kafkaServer-gc.log; that of a client beside it has another name.
     is_named = "kafkaServer" in event.speaker.file
     alone = len(brokers) == 1 and (is_named or not timeline.participants.at_place(event))
+    if isinstance(event, ev.ThreadsStopped) and not _may_be_a_brokers(event.speaker.file):
+        return None
     return next(iter(brokers)) if alone else None
 
 
