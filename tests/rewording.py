@@ -2,7 +2,7 @@
 
 What a client writes of a fact stands in the matrix (docs/site/clients_page.py): the sample message that shows it, with
 the holes of its template filled with the values of the event at hand. What the client does not log at the level asked
-for leaves nothing but a line of the application, so that the log goes on.
+for is left out; a line of the application stands in its place, so that the log has no gap.
 """
 
 from __future__ import annotations

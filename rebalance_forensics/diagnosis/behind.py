@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS
 # After a full collection this share of the heap is still in use: the next collection follows soon.
 _FULL_IN_TENTHS = 9
 _KIB_A_GIB = 1 << 20
-# Words in the names of logs and units that tell nothing of the application.
+# Words in the names of logs and units that do not identify an application.
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
 
@@ -33,7 +33,7 @@ class Link(Struct, frozen=True, gc=False):
 
 
 def outlined(links: Iterable[Link]) -> tuple[Behind, ...]:
-    """As the report has them."""
+    """The links as the report shows them."""
     return tuple(
         Behind(what=link.what, why=link.why, confidence=link.confidence, evidence=tuple(map(evidence_of, link.lines)))
         for link in links
@@ -57,16 +57,16 @@ def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]
 
 
 def application_words(name: str) -> set[str]:
-    """The words in a file's or unit's name that tell of which application it is; empty for `gc.log`."""
+    """Words in the name of a file or unit that identify its application; empty for `gc.log`."""
     return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
 
 
 def words_of(name: str) -> set[str]:
-    """The words of a name, in small letters."""
+    """The words of a name, in lower case."""
     return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
-def stopped_by_somebody(kill: ProcessKilled) -> bool:
+def ended_by_sigterm(kill: ProcessKilled) -> bool:
     """True for a unit that ended by SIGTERM."""
     return kill.signal is not None and kill.signal.startswith("15/")
 

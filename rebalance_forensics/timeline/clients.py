@@ -299,10 +299,6 @@ def _is_before_kip_62(event: ev.VersionReported) -> bool:
     return spread is not None and spread[1] < logged_since("Java before 1.0", "poll timeout")
 
 
-def _hides_slow_records(client: Client) -> bool:
-    return client.heartbeats == "own thread" and never_happens(client.name, "poll timeout")
-
-
 _ASKING = (
     ev.CoordinatorLost,
     ev.GenerationReset,

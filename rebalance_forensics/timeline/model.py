@@ -193,6 +193,11 @@ class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
     started_at: Time | None
     ended_at: Time | None
 
+    def overlaps(self, begin: int, end: int) -> bool:
+        """True if the broker coordinated the group at some time from `begin` to `end`, as far as the logs show."""
+        begun = self.started_at is None or self.started_at <= end
+        return begun and (self.ended_at is None or self.ended_at >= begin)
+
 
 class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
     """A broker was down, stood still or was out of reach; `ended_at` is None where no line shows it back.

@@ -196,3 +196,29 @@ def test_the_end_of_another_unit_on_its_host_is_not_behind_it(unpacked: Unpacked
         return f"{when:%b %d %H:%M:%S} broker-1 systemd[1]: {how}"
 
     assert of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "syslog", ended).behind == ()
+
+
+def test_a_kill_after_which_the_broker_logs_on_was_of_another_process(unpacked: Unpacked, tmp_path: Path) -> None:
+    night = unpacked("broker-killed-4.1.1")
+    died = truth_of(night)["faults"][0]["ts"]
+    shrunk = "[Partition __consumer_offsets-1 broker=1] Shrinking ISR from 1,2,3 to 1,3. Leader: (highWatermark: 28, "
+    shrunk += "endOffset: 28). Out of sync replicas: (brokerId: 2, endOffset: 27). (kafka.cluster.Partition)"
+
+    def killed(logs_on: int) -> tuple[str, ...]:
+        when = datetime.fromtimestamp(died / 1000 - 8, UTC)
+        (logs,) = (night / "logs" / "broker-1").glob("*.log")
+        folder = tmp_path / f"logs-on-{logs_on}"
+        shutil.copytree(night / "logs", folder / "logs")
+        lines = logs.read_text().splitlines(keepends=True)
+        place = next(i for i, line in enumerate(lines) if line > f"[{when:%Y-%m-%d %H:%M:%S}")
+        after = datetime.fromtimestamp(died / 1000 - 4, UTC)
+        lines[place:place] = [f"[{after:%Y-%m-%d %H:%M:%S},000] INFO {shrunk}\n"] * logs_on
+        (folder / "logs" / "broker-1" / logs.name).write_text("".join(lines))
+        kernel = (
+            f"{when:%b %d %H:%M:%S} broker-1 kernel: [ 42.1] Out of memory: Killed process 4242 (java) total-vm:83kB"
+        )
+        (folder / "logs" / "broker-1" / "kern.log").write_text(kernel)
+        (whole,) = (incident for incident in report_of(folder).incidents if incident.scope == "cluster")
+        return tuple(link.what for link in whole.root_causes[0].behind)
+
+    assert (killed(logs_on=0), killed(logs_on=1)) == (("oom-kill",), ())

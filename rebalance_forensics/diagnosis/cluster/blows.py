@@ -660,19 +660,20 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Bl
 
 
 def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
-    """What nothing explains in at least three groups at the same time: one thing, known or not, came to all of them.
+    """Unexplained incidents of three or more groups that began at the same time: they have one cause, known or not.
 
-    It was their coordinator where that is the same one, and groups of other coordinators went on.
+    It is their coordinator if they share it and groups of other coordinators went on.
     """
     terms = {history.group: history.coordinators for history in histories}
     left_open = [part for part in parts if part.cause == "unexplained" and part.headline.severity != "info"]
     found = []
-    # Only what began together: one long incident bridges others that have nothing to do with each other.
+    # By start alone: one long incident would join others that have nothing in common.
     for run in runs(left_open, attrgetter("begin"), NEXT_HEARTBEAT_MS):
         struck = {part.group for part in run}
         if len(struck) < 3:
             continue
-        brokers = set().union(*(_coordinators_at(terms.get(part.group, ()), part.begin) for part in run))
+        near = ((term, part.begin) for part in run for term in terms.get(part.group, ()))
+        brokers = {term.broker for term, at in near if term.overlaps(at, at)}
         others = set().union(*(_brokers_in(terms, group) for group in terms.keys() - struck)) - brokers
         known = brokers if len(brokers) == 1 and others else set()
         found.append(
@@ -685,14 +686,6 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
             )
         )
     return found
-
-
-def _coordinators_at(terms: Iterable[CoordinatorTerm], at: int) -> set[str]:
-    return {
-        term.broker
-        for term in terms
-        if (term.started_at is None or term.started_at <= at) and (term.ended_at is None or term.ended_at >= at)
-    }
 
 
 def of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]]:

@@ -45,7 +45,8 @@ class Homes(Struct, frozen=True):
 
     def coordinated_by(self, cluster: str, broker: str, at: int) -> list[str]:
         """The groups that a broker coordinated then, or that live in the same partition as one of them."""
-        coordinated = [group for group, term in self.terms.get((cluster, broker), ()) if _during(term, at)]
+        terms = self.terms.get((cluster, broker), ())
+        coordinated = [group for group, term in terms if term.overlaps(at - REQUEST_TIMEOUT_MS, at)]
         known_homes = (self.partitions.get((cluster, group)) for group in coordinated)
         homes = {home[0] for home in known_homes if home is not None}
         housed = [group for home in sorted(homes) for group in self.tenants[cluster, home]]
@@ -67,11 +68,6 @@ def homes_of(histories: Sequence[GroupOutline]) -> Homes:
         for term in history.coordinators:
             terms[history.cluster, term.broker].append((history.group, term))
     return Homes(partitions, tenants, terms)
-
-
-def _during(term: CoordinatorTerm, at: int) -> bool:
-    begun = term.started_at is None or term.started_at <= at
-    return begun and (term.ended_at is None or term.ended_at >= at - REQUEST_TIMEOUT_MS)
 
 
 NAMES_SHOWN = 6

@@ -264,8 +264,7 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
     """The coordinator's log with the brokers that clients or other brokers call the coordinator at that time."""
     if not need.of_the_coordinator or begin is None or end is None:
         return need
-    begun = (t for t in timeline.coordinators if t.started_at is None or t.started_at <= end)
-    names = list(dict.fromkeys(t.broker for t in begun if t.ended_at is None or t.ended_at >= begin))
+    names = list(dict.fromkeys(term.broker for term in timeline.coordinators if term.overlaps(begin, end)))
     if not names:
         return need
     return replace(

@@ -226,15 +226,15 @@ def _severity(timeline: Timeline, draft: Draft, confidence: float, unread: Seque
     # A guess is not critical.
     worst = max([w.hypothesis.severity for w in draft.findings], key=_WEIGHT.__getitem__)
     stopped = timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0
-    if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _goes_on_and_on(timeline, draft)):
+    if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _keeps_coming_back(timeline, draft)):
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
         worst = "critical"
     return "warning" if worst == "critical" and confidence <= GUESS else worst
 
 
-def _goes_on_and_on(timeline: Timeline, draft: Draft) -> bool:
-    """True where a planned thing happens to the same member, or to the group as a whole, again and again."""
+def _keeps_coming_back(timeline: Timeline, draft: Draft) -> bool:
+    """True if a planned change keeps coming back to the same member, or to the group as a whole."""
     # A script that creates connectors is through in two minutes, and a deployment restarts each member once. A loop
     # that rewrites configurations, restarts members or changes subscriptions comes back to them. A job that runs every
     # minute in a group of its own interrupts nobody.

@@ -7,14 +7,7 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
-from rebalance_forensics.diagnosis.behind import (
-    application_words,
-    began,
-    ended,
-    longest_first,
-    stopped_by_somebody,
-    words_of,
-)
+from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
@@ -60,30 +53,30 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
     stops = [
         e
         for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
-        if absence.participant in timeline.participants.at_place(e) and began(e) <= absence.at
+        if absence.participant in timeline.participants.at_place(e) and behind.began(e) <= absence.at
         if _may_be_named_after(absence.participant, e.speaker.file)
     ]
     if len({log_stem(e.speaker.file) for e in stops}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
-    spans = sorted((max(began(e), absence.at - session), min(ended(e), absence.at)) for e in stops)
+    spans = sorted((max(behind.began(e), absence.at - session), min(behind.ended(e), absence.at)) for e in stops)
     covered, until = 0, absence.at - session
     for begin, end in spans:
         covered += max(end - max(begin, until), 0)
         until = max(until, end)
     if covered < needed - ROUND_TRIP_MS:
         return ()
-    return longest_first(stops)
+    return behind.longest_first(stops)
 
 
 def _may_be_named_after(participant: Participant, name: str) -> bool:
     """False for a file or a unit that is named after another application: it shares no word with the member's names."""
-    words = application_words(name)
+    words = behind.application_words(name)
     return not words or not words.isdisjoint(_names_of(participant))
 
 
 def _names_of(participant: Participant) -> set[str]:
     names = (participant.name, *participant.client_ids, *participant.files, *participant.hosts)
-    return {word for name in names for word in words_of(name)}
+    return {word for name in names for word in behind.words_of(name)}
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
@@ -103,7 +96,7 @@ def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
 
 
 def _may_have_killed(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
-    if stopped_by_somebody(kill):
+    if behind.ended_by_sigterm(kill):
         return False
     if kill.command is None:
         return kill.unit is None or _may_be_named_after(participant, kill.unit)

@@ -198,7 +198,7 @@ def _removed(lines: EventIndex) -> Iterator[tuple[int, str]]:
 
 def _is_still_in(answers: TimeIndex[Event], at: int) -> bool:
     """True where the first answer after that time is that the group rebalances."""
-    # A client often joins in the millisecond in which it is told of the rebalance: the order is that of its log.
+    # A client often joins in the same millisecond in which it learns of the rebalance; its log keeps their order.
     first = answers.first(at + 1)
     is_notice = isinstance(first, ev.HeartbeatFailed) and first.error == "REBALANCE_IN_PROGRESS"
     return first is not None and is_notice and time_of(first) - at <= NEXT_HEARTBEAT_MS

@@ -17,9 +17,9 @@ from rebalance_forensics.diagnosis.behind import (
     behind_end,
     behind_pause,
     ended,
+    ended_by_sigterm,
     longest_first,
     outlined,
-    stopped_by_somebody,
 )
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -141,25 +141,25 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
         if broker is None:
             continue
         if isinstance(event, ev.ThreadsStopped):
-            if event.stopped_ms >= windows.NEXT_HEARTBEAT_MS:
+            if event.stopped_ms >= windows.NEXT_HEARTBEAT_MS and _may_be_of_broker(event.speaker.file):
                 yield _Sighting(began(event), broker, is_back=False, event=event)
                 yield _Sighting(ended(event), broker, is_back=True, event=event)
-        elif isinstance(event, ev.ProcessKilled) and _ended_it(timeline, broker, event):
+        elif isinstance(event, ev.ProcessKilled) and _ended_broker(timeline, broker, event):
             yield _Sighting(time_of(event), broker, is_back=False, event=event)
 
 
-def _ended_it(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
-    of_kafka = kill.command in (None, "java") and (kill.unit is None or _may_be_a_brokers(kill.unit))
-    return of_kafka and not stopped_by_somebody(kill) and not _ran_on(timeline, broker, time_of(kill))
+def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
+    of_kafka = kill.command in (None, "java") and (kill.unit is None or _may_be_of_broker(kill.unit))
+    return of_kafka and not ended_by_sigterm(kill) and not _kept_logging(timeline, broker, time_of(kill))
 
 
-def _may_be_a_brokers(name: str) -> bool:
-    # Connect, ZooKeeper, the REST proxy and exporters have JVMs of their own beside a broker's, and logs named alike.
+def _may_be_of_broker(name: str) -> bool:
+    # Connect, ZooKeeper, the REST proxy and exporters run beside a broker, in JVMs and units named much like its own.
     return application_words(name) <= _OF_A_BROKER
 
 
-def _ran_on(timeline: Timeline, broker: int, at: int) -> bool:
-    """True where the broker's own log goes on without a start: another process was killed."""
+def _kept_logging(timeline: Timeline, broker: int, at: int) -> bool:
+    """True if the broker's own log continues without a restart, so it was another process that was killed."""
     started = [e for e in timeline.of(ev.BrokerStarted) if affected_broker(e) == broker and e.speaker.broker == broker]
     # "starting" is among the first lines of a process; other signs of a start come at its end.
     begun = (time_of(e) - (e.phase != "starting") * windows.PROCESS_START_MS for e in started if time_of(e) > at)
@@ -173,8 +173,6 @@ def _broker_at(timeline: Timeline, event: Event) -> int | None:
     # Kafka's scripts name the GC log of a broker kafkaServer-gc.log; that of a client beside it has another name.
     is_named = "kafkaServer" in event.speaker.file
     alone = len(brokers) == 1 and (is_named or not timeline.participants.at_place(event))
-    if isinstance(event, ev.ThreadsStopped) and not _may_be_a_brokers(event.speaker.file):
-        return None
     return next(iter(brokers)) if alone else None
 
 
