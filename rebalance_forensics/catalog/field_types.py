@@ -80,7 +80,7 @@ def uncoded(text: str) -> str:
 
 
 def crash(text: str) -> str:
-    """The error that a KafkaJS consumer crashed of; ValueError for that which says that it has no coordinator."""
+    """The error with which a KafkaJS consumer crashed; ValueError for the one that it has no coordinator."""
     if text == "KafkaJSGroupCoordinatorNotFound":
         raise ValueError(text)
     return text

@@ -95,6 +95,14 @@ def test_an_affected_release_without_the_signature_is_not_accused(jira: str) -> 
     assert jira not in claimed(cut, story.get("cause", "unexplained"))
 
 
+def test_partitions_that_a_restore_consumer_takes_by_hand_are_no_other_subscription() -> None:
+    story = STORIES["KAFKA-12759"]
+    by_hand = [
+        line.replace("Subscribed to topic(s): orders", "Assigned to partition(s): orders-0") for line in story["lines"]
+    ]
+    assert claimed(told(BUGS["KAFKA-12759"], {**story, "lines": by_hand}, story["runs"]), "unexplained") == set()
+
+
 def test_a_release_that_nobody_reported_is_not_accused() -> None:
     logs = told(BUGS["KAFKA-13406"], STORIES["KAFKA-13406"], "3.0.0")
     logs.events = [e for e in logs.events if type(e).__name__ != "VersionReported"]
