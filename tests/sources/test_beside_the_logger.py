@@ -69,3 +69,20 @@ def test_an_object_is_read_whatever_is_printed_behind_it(relevant: Relevant | No
     (joining,) = [record for record in read if record.origin.line == 13]
     assert (joining.message, joining.at) == ("(Re-)joining group", TENTH)
     assert json.loads(joining.text)["message"] == "(Re-)joining group"
+
+
+@pytest.mark.parametrize("relevant", [None, _hits(b"Terminating", b"stderr F Could not")], ids=["all", "hits"])
+def test_what_a_virtual_machine_prints_to_stderr_has_the_time_that_its_container_gives(
+    relevant: Relevant | None, tmp_path: Path
+) -> None:
+    line = LAYOUTS["cri"]
+    lines = [line.format(message=f"Processed {n} orders") for n in range(12)]
+    lines += [
+        "2026-11-20T10:15:31.000000000Z stderr F Could not find agent library",
+        f"2026-11-20T10:15:31.500000000Z stderr F {DEATH}",
+        line.format(message="Processed 13 orders"),
+    ]
+    read = Read(tmp_path, {"app-1/app.log": "\n".join(lines) + "\n"}, relevant=relevant)
+    death = next(record for record in read.records["app-1/app.log"] if record.message == DEATH)
+    assert (death.at, death.origin.line) == (TENTH + 1377, 14)
+    assert read.counts["app-1/app.log"].unparsed == 1

@@ -108,7 +108,11 @@ class EnvelopeFramer:
         step = -1 if self.profile.upwards else 1
         for line in window.hits:
             head = self._head((index, line), -step)
-            if head is None or not self._owned(head):
+            if head is None:
+                # Of a split that starts inside a file, such a line belongs to a record that starts before it.
+                self.counts.unparsed += self.start == 0 and self._owned((index, line))
+                continue
+            if not self._owned(head):
                 continue
             offset = self._windows[head[0]].starts[head[1]]
             if offset not in self._done:
