@@ -26,11 +26,6 @@ def name_of_offset(minutes: int) -> str:
     return f"{'+' if minutes > 0 else '-'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
 
 
-def is_in_use(minutes: int) -> bool:
-    """True for an offset from UTC that some zone has."""
-    return minutes in _OFFSETS
-
-
 def nearest_offset(difference_ms: int) -> int:
     """The offset in use, in minutes, that is nearest to a difference; what remains is a clock that is off."""
     return min(_IN_USE, key=lambda minutes: abs(difference_ms - minutes * MINUTE_MS))
@@ -39,7 +34,7 @@ def nearest_offset(difference_ms: int) -> int:
 def offset_between(local_ms: int, utc_ms: int) -> int | None:
     """How far a local clock is east of UTC, in minutes; None where no zone is so far: lines that were shipped late."""
     minutes = round((local_ms - utc_ms) / QUARTER_HOUR_MS) * 15
-    return minutes if is_in_use(minutes) else None
+    return minutes if minutes in _OFFSETS else None
 
 
 def offset_at(local_ms: int, utc_ms: int) -> int | None:

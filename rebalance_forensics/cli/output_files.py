@@ -117,7 +117,10 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
         except (InputError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, the other outputs are written
-            gap = _unwritten(name, error)
+            gap = Gap(
+                what=f"{name} could not be written: {describe(error)}",
+                consequence=f"the other outputs are whole; {ASK}",
+            )
             warn(f"{gap.what}; {gap.consequence}.")
             report = replace(report, gaps=(*report.gaps, gap))
     if not left:
@@ -143,13 +146,6 @@ def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callab
         yield "--html", partial(_put, outputs.html, mode, to_html)
     if outputs.json is not None:
         yield "--json", partial(_put, outputs.json, mode, json_pieces)
-
-
-def _unwritten(name: str, error: Exception) -> Gap:
-    return Gap(
-        what=f"{name} could not be written: {describe(error)}",
-        consequence=f"the other outputs are whole; {ASK}",
-    )
 
 
 def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:

@@ -148,7 +148,7 @@ def _rows(tables: SparkTables, table: Table) -> DataFrame:
 
 def _merge(session: SparkSession, table: Table, name: str, rows: DataFrame, partitions: Sequence[Partition]) -> None:
     # Rows that are new in, those that differ changed, those that are gone out; only some partitions are looked at.
-    keys = [*PARTITIONS, *keys_of(table)]
+    keys = [*PARTITIONS, *(("path", "file_id") if table is INPUTS else ("id",))]
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     cells = [column for column in column_types(table) if column not in keys]
     same = " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in cells)
@@ -166,11 +166,6 @@ def _merge(session: SparkSession, table: Table, name: str, rows: DataFrame, part
     )
     session.sql("\n".join(clauses))
     session.catalog.dropTempView(_VIEW)
-
-
-def keys_of(table: Table) -> tuple[str, ...]:
-    """What names a row within its partition."""
-    return ("path", "file_id") if table is INPUTS else ("id",)
 
 
 def condition(partitions: Iterable[Partition], of: str = "") -> str:

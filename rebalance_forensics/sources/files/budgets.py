@@ -40,10 +40,6 @@ class Allowance(Struct, frozen=True, kw_only=True):
             return f"unpacks to more than {limit}; {_VERDICT}"
         return f"unpacks to more than {_size(self.share)}, its share of what its archive may ({limit}); {_VERDICT}"
 
-    def too_slow(self) -> str:
-        """What is said of a file that takes longer."""
-        return f"takes more than {self.seconds:,.0f} seconds of computing to unpack; {_VERDICT}"
-
 
 _VERDICT = (
     "it is taken for a decompression bomb and was read no further; "
@@ -102,7 +98,7 @@ class Meter:
         if self._unpacked > self._allowance.most:
             raise Spent(self._allowance.too_large())
         if self._seconds > self._allowance.seconds:
-            raise Spent(self._allowance.too_slow())
+            raise Spent(f"takes more than {self._allowance.seconds:,.0f} seconds of computing to unpack; {_VERDICT}")
 
     def guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The chunks that a decompressor gives, as long as they are allowed."""

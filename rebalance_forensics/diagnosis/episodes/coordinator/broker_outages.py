@@ -54,10 +54,6 @@ class Downtime(Struct, frozen=True, kw_only=True):
     lines: tuple[Event, ...]
     behind: tuple[Link, ...] = ()
 
-    def begins_by(self, at: int) -> bool:
-        """True if the broker may have been out by then."""
-        return self.started_at <= at + unseen_ms(self.how)
-
     def outlined(self) -> BrokerOutage:
         """As the group's outline has it."""
         return BrokerOutage(
@@ -100,7 +96,7 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
 
 def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
     """The outages of all brokers that reach into a span; their last lines may be from before it."""
-    outages = (outage for outage in broker_outages(timeline) if outage.begins_by(end))
+    outages = (outage for outage in broker_outages(timeline) if outage.started_at <= end + unseen_ms(outage.how))
     return [o for o in outages if o.ended_at is None or o.ended_at >= begin - windows.HEARTBEAT_MS]
 
 
