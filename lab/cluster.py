@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lab.jars import broker_jars
 from lab.processes import JavaProcess, Processes, properties
 
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 CLUSTER_ID = "bGFiLWxhYi1sYWItbGFiMQ"
 STARTS_WITHIN_S = 90
 
@@ -26,18 +27,21 @@ class Cluster:
         logs: Path,
         scratch: Path,
         settings: Mapping[str, object] | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         """Format and start the brokers, with further settings; returns when all of them accept connections."""
         self.release = release
         self._jars = broker_jars(release)
-        ports = _free_ports(2 * brokers)
-        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports[:brokers])
-        voters = ",".join(f"{node + 1}@127.0.0.1:{port}" for node, port in enumerate(ports[brokers:]))
+        ports = _free_ports(3 * brokers)
+        self._address = address
+        self.bootstrap = ",".join(f"{address}:{port}" for port in ports[:brokers])
+        self.bootstrap_with_login = ",".join(f"{address}:{port}" for port in ports[2 * brokers :])
+        voters = ",".join(f"{node + 1}@127.0.0.1:{port}" for node, port in enumerate(ports[brokers : 2 * brokers]))
         self.brokers: list[JavaProcess] = []
         self._processes = processes
         self._commands: list[tuple[list[str], Path]] = []
         for node in range(brokers):
-            usual = _settings(node + 1, ports[node], ports[brokers + node], voters, brokers, scratch)
+            usual = _settings(node + 1, address, ports[node::brokers], voters, brokers, scratch)
             file = properties(scratch / f"broker-{node + 1}.properties", {**usual, **(settings or {})})
             self._format(file, scratch)
             log = logs / f"broker-{node + 1}" / "server.log"
@@ -64,7 +68,7 @@ class Cluster:
             if not all(broker.runs for broker in self.brokers):
                 raise RuntimeError("a broker ended while it started; its server.log says why")
             with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
+                if client.connect_ex((self._address, port)) == 0:
                     return
             time.sleep(0.3)
         raise RuntimeError(f"no broker listens on port {port} after {STARTS_WITHIN_S} s")
@@ -80,16 +84,23 @@ def _free_ports(number: int) -> list[int]:
     return ports
 
 
-def _settings(node: int, port: int, controller: int, voters: str, brokers: int, scratch: Path) -> dict[str, object]:
+def _settings(
+    node: int, address: str, ports: Sequence[int], voters: str, brokers: int, scratch: Path
+) -> dict[str, object]:
     copies = min(brokers, 3)
+    listeners = f"PLAINTEXT://{address}:{ports[0]},SASL_PLAINTEXT://{address}:{ports[2]}"
     return {
         "node.id": node,
         "process.roles": "broker,controller",
         "controller.quorum.voters": voters,
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{ports[1]}",
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
+        # A login lasts this long, so that a credential that is taken away is missed within the run.
+        "connections.max.reauth.ms": 10_000,
         "log.dirs": scratch / f"data-{node}",
         "offsets.topic.replication.factor": copies,
         "offsets.topic.num.partitions": 5,

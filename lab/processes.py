@@ -81,13 +81,18 @@ class Processes:
         for process in reversed(self._started):
             process.kill()
 
-    def java(self, jars: Path, heap: str, main: Sequence[str], log: Path, release: str) -> JavaProcess:
-        """Start a JVM with all jars of a folder, logging as Kafka's own scripts configure it."""
+    def java(
+        self, jars: Path, heap: str, main: Sequence[str], log: Path, release: str, place: Sequence[str] = ()
+    ) -> JavaProcess:
+        """Start a JVM with all jars of a folder, logging as Kafka's own scripts configure it.
+
+        `place` goes before the command: where it is to run.
+        """
         settings = logging_settings(jars, release)
         version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
         path = f"{jars}/classes:{jars}/*"
         command = ["java", f"-Xmx{heap}", *SMALL_MACHINE, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
-        process = JavaProcess(command, log)
+        process = JavaProcess([*place, *command], log)
         self._started.append(process)
         return process
 

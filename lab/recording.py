@@ -40,6 +40,15 @@ def now() -> int:
 
 def listened(scratch: Path) -> list[Row]:
     """What every member's rebalance listener saw, in the order of time; a line still being written is left out."""
+    return [row for row in _written(scratch) if row["event"] != "dry"]
+
+
+def ran_dry(scratch: Path) -> list[Row]:
+    """The partitions of which a member got no records from `since` to `ts`, although some were written all the time."""
+    return [row for row in _written(scratch) if row["event"] == "dry"]
+
+
+def _written(scratch: Path) -> list[Row]:
     rows = []
     for file in sorted(scratch.glob("*.listener.jsonl")):
         rows += [json.loads(line) for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]

@@ -14,18 +14,21 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 
 /**
  * Members of consumer groups in one process, a thread each: every one polls, takes a while for each batch (a quarter
- * more or less), and writes down what its rebalance listener sees.
+ * more or less), and writes down what its rebalance listener sees, and each partition that it went for a while without
+ * records of.
  *
  * <p>Arguments, four for each member: consumer.properties, topic, milliseconds a batch, listener.jsonl. A line
  * "stall CLIENT N" on standard input keeps that client's polling thread busy for N milliseconds after its next poll.
  */
 public final class LabConsumer {
+    private static final long DRY_MS = 2_000;
     private static final Map<String, Long> STALLS = new ConcurrentHashMap<>();
     private static volatile boolean closing = false;
 
@@ -68,7 +71,9 @@ public final class LabConsumer {
         consumer.subscribe(List.of(topic), listener);
         try {
             while (!closing) {
-                if (!consumer.poll(Duration.ofMillis(200)).isEmpty()) {
+                ConsumerRecords<?, ?> records = consumer.poll(Duration.ofMillis(200));
+                records.partitions().forEach(listener::read);
+                if (!records.isEmpty()) {
                     work(Math.round(batchMs * (0.75 + pace.nextDouble() / 2)));
                 }
                 work(STALLS.getOrDefault(client, 0L));
@@ -115,6 +120,7 @@ public final class LabConsumer {
         private final KafkaConsumer<?, ?> consumer;
         private final String client;
         private final Writer out;
+        private final Map<TopicPartition, Long> lastRead = new ConcurrentHashMap<>();
 
         Listener(KafkaConsumer<?, ?> consumer, String client, Writer out) {
             this.consumer = consumer;
@@ -122,8 +128,18 @@ public final class LabConsumer {
             this.out = out;
         }
 
+        void read(TopicPartition partition) {
+            long at = System.currentTimeMillis();
+            Long before = lastRead.put(partition, at);
+            if (before != null && at - before > DRY_MS) {
+                write("dry", List.of(partition), ",\"since\":" + before);
+            }
+        }
+
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            long at = System.currentTimeMillis();
+            partitions.forEach(partition -> lastRead.put(partition, at));
             write("assigned", partitions, ",\"generation\":" + consumer.groupMetadata().generationId()
                 + ",\"member\":\"" + consumer.groupMetadata().memberId() + "\"");
         }

@@ -123,7 +123,8 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     """A span in which a partition had no reader: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
     `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin or the end is only known to
-    lie within a span, `certain` is False, and that span is from `from_earliest` or to `to_latest`.
+    lie within a span, `certain` is False, and that span is from `from_earliest` or to `to_latest`: an exact end is its
+    own latest, and one that nothing bounds has none.
     """
 
     JSON: ClassVar[str] = (
@@ -146,7 +147,10 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     from_earliest: Time | None = None
     to_latest: Annotated[
         Time | None,
-        Meta(description="By then it was read again, where no line shows since when; null where to is exact or open."),
+        Meta(
+            description="By then at the latest it was read again: to itself where that is exact, null where it is open "
+            "or no later line bounds it."
+        ),
     ] = None
     incident: Annotated[
         str | None, Meta(description="The id of the one incident that counts it; null where none does.")

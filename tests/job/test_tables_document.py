@@ -18,7 +18,7 @@ FROZEN = {
     "events": "b853a6de",
     "generations": "c8c1fe50",
     "pauses": "988bc5cd",
-    "unread": "c7dec272",
+    "unread": "64b865e2",
     "incidents": "f985b04a",
     "incident_groups": "fafc7965",
     "findings": "27cea909",

@@ -50,7 +50,14 @@ def broker_down(number: int, members: int = 3) -> Report:
         replace(identity, name=f"payments-{place + 1}", host=f"node-{place % 4}")
         for place, identity in enumerate(identities)
     )
-    unread = UnreadSpan(partition="orders-0", started_at=at(131), ended_at=at(134), client_id="payments-2", why="dead")
+    unread = UnreadSpan(
+        partition="orders-0",
+        started_at=at(131),
+        ended_at=at(134),
+        client_id="payments-2",
+        why="dead",
+        to_latest=at(134),
+    )
     groups = tuple(
         replace(history, group=f"payments-eu-{index:03d}", identities=identities, unread=(unread,))
         for index in range(number)

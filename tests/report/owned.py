@@ -29,6 +29,7 @@ def unread(number: int, start: float, end: float | None, *, earliest: float | No
         why="dead",
         certain=earliest is None,
         from_earliest=None if earliest is None else at(earliest),
+        to_latest=None if end is None else at(end),
     )
 
 

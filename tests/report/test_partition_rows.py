@@ -50,6 +50,19 @@ def test_an_end_between_two_lines_is_drawn_and_said_with_both_bounds() -> None:
     assert "at the latest" in to_html(report)
 
 
+def test_an_end_that_nothing_bounds_is_drawn_to_the_end_of_the_picture_and_said() -> None:
+    report = owned_report()
+    assert "no line shows until when" not in to_html(report)
+    (history,) = report.groups
+    spans = tuple(replace(span, certain=False, to_latest=None) for span in history.unread)
+    report = replace(report, groups=(replace(history, unread=spans),))
+    open_ends = {
+        bar.ended_at for row in partitions_of(report) for bar in row.bars if bar.label.startswith("perhaps still")
+    }
+    assert open_ends == {None}
+    assert "or later: no line shows until when" in to_html(report)
+
+
 def test_each_owner_has_a_color_that_stands_beside_its_lane() -> None:
     picture = picture_of(owned_report())
     colors = {owner.name: owner.color for owner in picture.owners}

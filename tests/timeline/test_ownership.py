@@ -180,6 +180,10 @@ def test_the_end_of_an_unread_time_is_bounded_where_a_member_without_a_log_may_h
     assert [(s.certain, s.ended_at, s.to_latest) for s in gaps] == [
         (False, ms("01:10:00.511"), ms("01:12:00.514")),
     ]
+    # An exact end is its own latest: without one, nothing bounds the end.
+    exact = [s for s in story.history().unread if s.why == "revoked"]
+    assert exact
+    assert all(s.to_latest == s.ended_at for s in exact)
 
 
 def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_of_it() -> None:

@@ -210,9 +210,11 @@ UNREAD = Table(
             started_at="when it became unread; where not `certain`, the best estimate",
             from_earliest="the earliest that this may have been; null where nothing bounds it but `started_at`",
             ended_at="somebody reads it again; null when that is not seen",
+            to_latest="by then at the latest somebody reads it again: `ended_at` where that is exact, null where "
+            "nothing bounds it",
             ms=("lasted_ms", "how long; null with `ended_at`"),
             why="revoked, stopped, dead, frozen, stuck, cut-off, fenced, assignment-failed, unassigned or unknown",
-            certain="whether lines tell when it began",
+            certain="whether lines show when it began and ended",
             client_id="whose it was before",
         ),
     ),

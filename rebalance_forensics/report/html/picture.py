@@ -319,7 +319,8 @@ def _unread(gap: UnreadSpan, history: ReadyHistory, window: shapes.Window, links
         (gap.ended_at, gap.to_latest, "perhaps still unread: the logs do not show until when"),
     )
     for begin, end, label in bounds:
-        if begin is not None and end is not None and begin < end and window.shows(begin, end):
+        # An end that nothing bounds may lie anywhere up to the end of the picture.
+        if begin is not None and (end is None or begin < end) and window.shows(begin, end):
             yield window.bar("perhaps", begin, end, label, incident)
 
 

@@ -154,6 +154,7 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
     earliest: int | None
     ended_at: int | None
     latest: int | None
+    """When somebody read them again at the latest; None where nothing bounds that."""
     why: str
 
     @property
@@ -195,11 +196,8 @@ def _merged(spans: Sequence[UnreadSpan], links: Links) -> list[UnreadRow]:
 
 
 def _together(span: UnreadSpan, next_span: UnreadSpan) -> bool:
-    if (span.ended_at is None) != (
-        next_span.ended_at is None
-    ) or next_span.started_at - span.started_at > SHORTEST_UNREAD_MS:
-        return False
-    return abs((span.ended_at or 0) - (next_span.ended_at or 0)) <= SHORTEST_UNREAD_MS
+    pairs = ((getattr(span, name), getattr(next_span, name)) for name in ("started_at", "ended_at", "to_latest"))
+    return all((a is None) == (b is None) and abs((a or 0) - (b or 0)) <= SHORTEST_UNREAD_MS for a, b in pairs)
 
 
 def _row(spans: Sequence[UnreadSpan], links: Links) -> UnreadRow:

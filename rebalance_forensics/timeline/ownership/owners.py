@@ -292,14 +292,14 @@ class Gaps:
         vanished_at = self._gone(name, begin, until)
         if vanished_at is not None:
             if vanished_at - begin > SHORTEST_UNREAD_MS:
-                yield self._span(before, vanished_at, certain=True)
+                yield self._span(before, vanished_at, latest=vanished_at)
             return
         since = self._unknown_from(before, until)
         if since is None or (until is not None and until - since <= ROUND_TRIP_MS):
-            yield self._span(before, until, certain=True)
+            yield self._span(before, until, latest=until)
             return
         if since - begin > SHORTEST_UNREAD_MS:
-            yield self._span(before, since, certain=False, latest=until)
+            yield self._span(before, since, latest=until)
         yield UnknownSpan(name, since, until)
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
@@ -327,10 +327,9 @@ class Gaps:
             return next((max(begin, time_of(e)) for e in changes if dropped(e, partition)), None)
         return None
 
-    def _span(
-        self, before: PartitionReading, until: int | None, *, certain: bool, latest: int | None = None
-    ) -> UnreadSpan:
-        certain = certain and not (self._knowledge.nobody_else and not self._knowledge.complete_at(before.end))
+    def _span(self, before: PartitionReading, until: int | None, *, latest: int | None) -> UnreadSpan:
+        presumed = self._knowledge.nobody_else and not self._knowledge.complete_at(before.end)
+        certain = until == latest and not presumed
         return UnreadSpan(
             partition=before.partition,
             started_at=before.end,
