@@ -5,10 +5,10 @@ The time between rebalances is matched against the settings that explain it.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import attrgetter
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
-from rebalance_forensics.timeline.facts import Departure, DepartureWhy, Rebalance
+from rebalance_forensics.timeline.facts import DepartureWhy, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.model import (
@@ -158,20 +158,11 @@ class _Clock(Struct, frozen=True):
     timeline: Timeline
     values: Mapping[str, Sequence[tuple[int, bool]]]
     """Of each setting the configured values, else what the default may be."""
-    departed_at: Sequence[int]
-    """The times of the timeline's departures."""
-    formed_at: Sequence[int]
-    """When members joined an empty group."""
-
-    def departures(self, after: int, until: int) -> Sequence[Departure]:
-        """Members that left in that time."""
-        first, last = bisect_right(self.departed_at, after), bisect_right(self.departed_at, until)
-        return self.timeline.departures[first:last]
 
     def formed(self, during: Round) -> bool:
-        """True if the group was empty when that rebalance began."""
-        index = bisect_left(self.formed_at, during.started_at - ROUND_TRIP_MS)
-        return index < len(self.formed_at) and self.formed_at[index] <= during.ended_at()
+        """True if members joined an empty group in that rebalance."""
+        came = self.timeline.arrivals.between(during.started_at - ROUND_TRIP_MS, during.ended_at())
+        return any(arrival.while_empty for arrival in came)
 
     def on_purpose(self, during: Round) -> bool:
         """True if a client logged a rebalance on request, which no timer sets off."""
@@ -191,9 +182,7 @@ class _Clock(Struct, frozen=True):
 
 def spacings(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
     """Every gap between two rebalances, oldest first."""
-    formed_at = [a.at for a in timeline.arrivals if a.while_empty]
-    values = {setting: timeouts.possible_ms(timeline, setting) for setting in SETTINGS}
-    clock = _Clock(timeline, values, [d.at for d in timeline.departures], formed_at)
+    clock = _Clock(timeline, {setting: timeouts.possible_ms(timeline, setting) for setting in SETTINGS})
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
     evenly = _evenly(gaps)
@@ -267,7 +256,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
-    for departure in clock.departures(before.started_at, after.started_at + ROUND_TRIP_MS):
+    for departure in clock.timeline.departures.between(before.started_at + 1, after.started_at + ROUND_TRIP_MS):
         who = departure.participant.name
         if departure.why == "poll-timeout":
             why = f"{who} had not called poll() since its assignment in the previous rebalance"
@@ -329,8 +318,6 @@ _WHY = {
     "NETWORK_EXCEPTION": "the connection to the coordinator broke",
 }
 Failed = ev.JoinFailed | ev.SyncFailed
-# Times, and what happened then, in words.
-Moves = tuple[Sequence[int], Sequence[str]]
 # Only a member that sent LeaveGroup left; the others were removed by the coordinator, or are merely missing.
 DEPARTED: Mapping[DepartureWhy, str] = {
     "poll-timeout": "left (poll timeout)",
@@ -417,17 +404,16 @@ def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burs
     bursts = [run for run in apart if len(run) > 1]
     if not bursts:
         return ()
-    moves = _moves(timeline)
     failures = (
         event
         for event in timeline.of(ev.JoinFailed, ev.SyncFailed)
         if isinstance(event, Failed) and event.error != ROUND_TRIP and event.at is not None
     )
     failed = TimeIndex(failures, time_of, ordered=True)
-    return tuple(_burst(timeline, run, moves, failed) for run in bursts)
+    return tuple(_burst(timeline, run, failed) for run in bursts)
 
 
-def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], failed: TimeIndex[Failed]) -> Burst:
+def _burst(timeline: Timeline, run: Sequence[Round], failed: TimeIndex[Failed]) -> Burst:
     begin, end = run[0].started_at, max(r.ended_at() for r in run)
     explained = [r for r in run if r.reason]
     return Burst(
@@ -435,34 +421,25 @@ def _burst(timeline: Timeline, run: Sequence[Round], moves: Sequence[Moves], fai
         started_at=begin,
         ended_at=EpochMs(end),
         rebalances=len(run),
-        reasons=tuple(_began(moves, before, after) for before, after in pairwise(run)),
+        reasons=tuple(_began(timeline, before, after) for before, after in pairwise(run)),
         failures=_folded(
             _attempt(timeline, e, explained) for e in failed.between(begin - ROUND_TRIP_MS, end + ROUND_TRIP_MS)
         ),
     )
 
 
-def _moves(timeline: Timeline) -> tuple[Moves, ...]:
-    """Departures, arrivals and requests, each in order of time."""
-    asked = sorted(timeline.requests, key=lambda r: r.at)
-    return (
-        (
-            [d.at for d in timeline.departures],
-            [f"{d.participant.name} {DEPARTED[d.why]}" for d in timeline.departures],
-        ),
-        ([a.at for a in timeline.arrivals], [f"{a.participant.name} joined" for a in timeline.arrivals]),
-        ([r.at for r in asked], [f"a rejoin was requested ({r.reason or r.why})" for r in asked]),
-    )
-
-
-def _began(moves: Sequence[Moves], before: Round, after: Round) -> str | None:
+def _began(timeline: Timeline, before: Round, after: Round) -> str | None:
     """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
     if after.followup:
         return f"a {after.followup} follow-up of the previous rebalance"
     if after.reason:
         return after.reason
-    begin, end = before.started_at, after.stabilized_at or after.started_at
-    found = chain.from_iterable(words[bisect_right(at, begin) : bisect_right(at, end)] for at, words in moves)
+    between = before.started_at + 1, after.stabilized_at or after.started_at
+    found = [
+        *(f"{d.participant.name} {DEPARTED[d.why]}" for d in timeline.departures.between(*between)),
+        *(f"{a.participant.name} joined" for a in timeline.arrivals.between(*between)),
+        *(f"a rejoin was requested ({r.reason or r.why})" for r in timeline.requests.between(*between)),
+    ]
     return "; ".join(dict.fromkeys(found)) or None
 
 

@@ -34,8 +34,8 @@ _SILENCES: Mapping[str, WhyUnread] = {
     **dict.fromkeys(("process-crash", "static-member-expired", "thread-replacement"), "dead"),
     **dict.fromkeys(("scale-in", "shutdown", "member-left", "rolling-restart", "streams-shutdown"), "stopped"),
     **dict.fromkeys(("slow-processing", "rebalance-straggler", "assignment-failure"), "stuck"),
-    **dict.fromkeys(("network-partition", "coordinator-failover"), "cut-off"),
-    **dict.fromkeys(("static-member-fenced", "member-removed"), "fenced"),
+    **dict.fromkeys(("static-member-fenced", "member-removed", "coordinator-failover"), "fenced"),
+    "network-partition": "cut-off",
     "process-pause": "frozen",
 }
 _MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})

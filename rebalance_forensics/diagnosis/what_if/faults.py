@@ -86,6 +86,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     """enable.auto.commit: before a cooperative member joins it commits, which takes it one more poll (KAFKA-13310)."""
 
 
+# A process that is cut off, or whose coordinator refuses it, reads as little as one that stands still.
+_RUNNING = frozenset({"frozen", "cut-off", "fenced", "stuck"})
 _CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
 # Beyond this a simulation takes longer than anybody waits for an answer to `what if`.
 MOST_WORK = 12_000
@@ -129,8 +131,7 @@ def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fau
         return None
     heard = at - session
     since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
-    # A process that is cut off reads as little as one that stands still, and comes back by itself like it.
-    if back is not None and back.start is None and why_silent(timeline, departure) in ("frozen", "cut-off", "stuck"):
+    if back is not None and back.start is None and why_silent(timeline, departure) in _RUNNING:
         return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
     return [Went(member=name, at=since, how="died", heard=heard)]
 

@@ -59,7 +59,7 @@ class LossEstimator(Struct, frozen=True):
 
     def departed(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """The loss behind a departure that the group noticed at `missed_at`."""
-        if self._turned_away(departure, owner, missed_at):
+        if self._turned_away(departure, missed_at):
             return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
         if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
             return self.restarted(owner, missed_at)
@@ -84,12 +84,12 @@ class LossEstimator(Struct, frozen=True):
         why = _WHY.get(departure.why, left)
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
-    def keeps_fetching(self, departure: Departure, owner: Owner, at: int) -> bool:
+    def keeps_fetching(self, departure: Departure, at: int) -> bool:
         """True for a running member that the coordinator removed and whose own log shows when it learned of it.
 
         It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
         """
-        if departure.why != "removed-by-admin" and not self._turned_away(departure, owner, at):
+        if departure.why != "removed-by-admin" and not self._turned_away(departure, at):
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
         return self.timeline.events_from(departure.participant, *_GIVEN_UP).any_between(departure.at, until)
@@ -165,47 +165,17 @@ class LossEstimator(Struct, frozen=True):
         at = earliest + heartbeat_interval_ms(self.timeline, owner) // 2
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
-    def _turned_away(self, departure: Departure, owner: Owner, missed_at: int) -> bool:
-        """True for a live member that the coordinator refused: it read until it learned of it."""
-        # A coordinator that lost the group's state, or refuses a generation, refuses members that still fetch from
-        # other brokers. A silent member had been removed earlier.
-        if departure.why == "vanished":
-            return self._coordinator_failed(departure, owner)
-        if departure.why == "session-expired":
-            # A process that stood still loses its coordinator when it wakes up.
-            if why_silent(self.timeline, departure) in ("frozen", "dead", "stopped"):
-                return False
-            return self._coordinator_failed(departure, owner) and self._reaches_other_brokers(departure, owner)
-        if departure.why != "expelled":
-            return False
+    def _turned_away(self, departure: Departure, missed_at: int) -> bool:
+        """True for a running member that the coordinator refused, by the verdict: it read until it learned of it."""
+        # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
+        # brokers. A member that the coordinator had removed earlier was silent before.
+        refused = why_silent(self.timeline, departure) == "fenced"
+        if departure.why != "expelled" or refused:
+            return refused and departure.why in ("vanished", "session-expired", "expelled")
         joined = self.timeline.events_from(departure.participant, ev.JoinStarted).last(departure.at - 1)
         since = joined.at if joined is not None and joined.at is not None else departure.at
         without = (r for r in self.timeline.rebalances.between(since + 1, departure.at))
-        missed = missed_at < departure.at or any(departure.participant not in r.joined_at for r in without)
-        return not missed or self._coordinator_failed(departure, owner)
-
-    def _coordinator_failed(self, departure: Departure, owner: Owner) -> bool:
-        """True where most members with a log lost the coordinator in the session before the departure."""
-        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
-        lost = self.timeline.of(ev.CoordinatorLost).between(begin, departure.at)
-        losers = set(map(self.timeline.participants.of_speaker, lost)) - {None}
-        heard = sum(participant.has_log for participant in self.timeline.membership.members)
-        return departure.participant in losers and len(losers) > 1 and 2 * len(losers) > heard
-
-    def _reaches_other_brokers(self, departure: Departure, owner: Owner) -> bool:
-        """True for a member that lost its coordinator and hardly another broker: it fetched from the others."""
-        # One more may be out: a replica that stands still keeps the coordinator from answering. A member that is cut
-        # off fails to reach each of them.
-        back = departure.returned
-        logs_on = self.timeline.events_from(owner[0], Event).any_between(departure.at + 1, self.timeline.last)
-        if back.start is not None if back is not None else not logs_on:
-            return False
-        begin = departure.at - (shown_session_ms(self.timeline, owner) or 0) - PROCESS_START_MS
-        own = self.timeline.events_from(owner[0], ev.CoordinatorLost, ev.NodeDisconnected).between(begin, departure.at)
-        coordinators = {event.coordinator for event in own if isinstance(event, ev.CoordinatorLost)}
-        nodes = {event.node for event in own if isinstance(event, ev.NodeDisconnected) and event.node is not None}
-        others = {node for node in nodes if 0 <= node < ev.FIRST_COORDINATOR_NODE} - coordinators
-        return len(self.timeline.own.brokers | self.timeline.ungrouped.brokers) > 2 and len(others) < 2
+        return missed_at >= departure.at and all(departure.participant in r.joined_at for r in without)
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
         """The last time before `before` at which the owner's logs show it running."""
