@@ -21,9 +21,10 @@ from rebalance_forensics.timeline.identity.names import streams_client, streams_
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
+from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
-from rebalance_forensics.timeline.timeouts import owner_of, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import owner_of
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
@@ -94,6 +95,8 @@ _LABELS: Mapping[str, str] = {
     "dead": "its process was gone, and the group had not noticed",
     "frozen": "its process was paused, and the group had not noticed",
     "cut-off": "could not reach the brokers, and the group had not noticed",
+    "silent": "no heartbeat arrived until its session expired",
+    "holding-up": "did not rejoin until the rebalance timeout was over",
 }
 _SILENT = ("session-expired", "vanished")
 Marks = dict[str, list[Mark]]
@@ -226,7 +229,7 @@ def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
 def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     """The spans in which a member could not read before the group removed it, or held up a join barrier."""
     for departure in timeline.departures.of(participant):
-        yield from _until_departure(timeline, participant, departure)
+        yield from _until_departure(timeline, departure)
     for join in late_joins(timeline).get(participant, ()):
         begin = join.rebalance.started_at
         yield Span(
@@ -238,33 +241,18 @@ def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator
         )
 
 
-def _until_departure(timeline: Timeline, participant: Participant, departure: Departure) -> Iterator[Span]:
-    """The span before a departure in which the member could not read: by its partitions, else by its timeouts."""
-    spans = ownership_of(timeline).spans
-    unread = timeline.cached_as("unread by client", lambda: grouped(spans, lambda gap: gap.client_id or ""))
-    gaps = [
-        gap
-        for name in {*participant.client_ids, participant.name}
-        for gap in unread.get(name, ())
-        if gap.started_at <= departure.at and (gap.ended_at is None or gap.ended_at >= departure.at)
-    ]
-    if gaps:
-        first = min(gaps, key=lambda gap: gap.started_at)
-        kind: SpanKind | None = first.why if first.why in ("stuck", "dead", "frozen", "cut-off") else None
-        began = first.started_at
-    elif departure.why == "rebalance-timeout":
+def _until_departure(timeline: Timeline, departure: Departure) -> Iterator[Span]:
+    """The span before a departure in which the member could not read."""
+    kind: SpanKind | None
+    if departure.why == "rebalance-timeout":
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
         kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
-    elif departure.why == "poll-timeout":
-        poll = shown_poll_ms(timeline, owner=owner_of(timeline, departure)) or 0
-        kind, began = "stuck", departure.at - poll
     else:
-        session = shown_session_ms(timeline, owner_of(timeline, departure)) or 0
-        kind, began = ("silent" if departure.why in _SILENT else None), departure.at - session
+        loss = LossEstimator(timeline).departed(departure, owner_of(timeline, departure), departure.at)
+        kind = loss.why if loss.why in ("stuck", "dead", "frozen", "cut-off") else None
+        kind, began = kind or ("silent" if departure.why in _SILENT and loss.why == "unknown" else None), loss.at
     if kind is not None and began < departure.at:
-        label = _LABELS.get(kind, "no heartbeat arrived until its session expired")
-        label = "did not rejoin until the rebalance timeout was over" if kind == "holding-up" else label
-        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=label)
+        yield Span(started_at=began, ended_at=departure.at, kind=kind, label=_LABELS[kind])
 
 
 def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
