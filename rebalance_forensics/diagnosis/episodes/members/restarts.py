@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -391,29 +391,41 @@ def restarts(timeline: Timeline) -> list[Restart]:
         elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
             # The excerpt leaves out its return, or its log was collected before it joined.
             found.append(Restart(absence, absence.participant, absence.start.at, ()))
-    used |= initial_arrivals(timeline)
     # A log of its own would show a member's former life.
     came = (a for a in timeline.arrivals if not a.participant.has_log or a.participant.has_one_process)
-    newcomers = TimeIndex(a for a in came if a.first and a.id not in used)
-    anonymous = TimeIndex(a for a in newcomers if _is_anonymous(a))
     known = {id(r.absence) for r in found}
     expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
     silent, dead_for = {id(a) for a in expired}, session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
-    for absence in [*downs, *(a for a in expired if not process_survived(timeline, a))]:
-        if id(absence) in known:
-            continue
+
+    def fits(absence: Absence, newcomer: Arrival) -> bool:
         # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
-        since = absence.at - dead_for if id(absence) in silent else 0
+        if id(absence) in silent and newcomer.at < absence.at - dead_for:
+            return False
         # One of the two has a generated name; a KIP-848 member gets a real one once the group is back on classic.
-        may_be = newcomers if is_bare_member_id(absence.departures[0].member or "") else anonymous
-        near = (a for a in may_be.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used and a.at >= since)
-        others = (a for a in near if a.participant is not absence.participant)
-        taken = next((a for a in others if not has_left_by(timeline, a, absence.at)), None)
-        if taken is not None:
-            arrivals = tuple(newcomers.of(taken.participant))
-            used |= {a.id for a in arrivals}
-            found.append(Restart(absence, absence.participant, taken.at, arrivals))
-    return sorted(found, key=lambda r: r.absence.at)
+        generated = _is_anonymous(newcomer) or is_bare_member_id(absence.departures[0].member or "")
+        return generated and not has_left_by(timeline, newcomer, absence.at)
+
+    ended = [a for a in [*downs, *(a for a in expired if not process_survived(timeline, a))] if id(a) not in known]
+    return sorted([*found, *_nearest(ended, _newcomers(timeline, came, used), fits)], key=lambda r: r.absence.at)
+
+
+def _newcomers(timeline: Timeline, came: Iterable[Arrival], used: set[str]) -> TimeIndex[Arrival]:
+    """The first arrivals of members that may replace a former one."""
+    known = used | initial_arrivals(timeline)
+    return TimeIndex(a for a in came if a.first and a.id not in known)
+
+
+def _nearest(
+    absences: Iterable[Absence], newcomers: TimeIndex[Arrival], fits: Callable[[Absence, Arrival], bool]
+) -> Iterator[Restart]:
+    """Each absence with the newcomer nearest to it, before or after, that fits and has taken no other place."""
+    used: set[str] = set()
+    for absence in absences:
+        near = (a for a in newcomers.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
+        newcomer = next((a for a in near if a.participant is not absence.participant and fits(absence, a)), None)
+        if newcomer is not None:
+            used.add(newcomer.id)
+            yield Restart(absence, absence.participant, newcomer.at, (newcomer,))
 
 
 def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
@@ -460,44 +472,34 @@ def _is_anonymous(arrival: Arrival) -> bool:
 
 @answered_once
 def replacements(timeline: Timeline) -> list[Restart]:
-    """Each member that left for good with the newcomer nearest in time, before or after."""
+    """Each member that left for good with the newcomer nearest in time, else with the next one where they alternate."""
+
+    def fits(absence: Absence, newcomer: Arrival) -> bool:
+        return _may_succeed(timeline, newcomer, absence.participant, absence.at)
+
     known = restarts(timeline)
-    used = {a.id for r in known for a in r.arrivals} | initial_arrivals(timeline)
-    newcomers = TimeIndex(a for a in timeline.arrivals if a.first and a.id not in used)
-    taken: dict[int, Arrival] = {}
+    newcomers = _newcomers(timeline, timeline.arrivals, {a.id for r in known for a in r.arrivals})
     absences = _unreturned(timeline, {id(r.absence) for r in known})
-    for absence in absences:
-        near = (a for a in newcomers.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
-        newcomer = next((a for a in near if _may_succeed(timeline, a, absence.participant, absence.at)), None)
-        if newcomer is not None:
-            taken[id(absence)] = newcomer
-            used |= {a.id for a in newcomers.of(newcomer.participant)}
-    left = [absence for absence in absences if id(absence) not in taken]
-    taken |= _alternating_pairs(timeline, left, [a for a in newcomers if a.id not in used])
-    pairs = ((absence, taken[id(absence)]) for absence in absences if id(absence) in taken)
-    return [
-        Restart(absence, absence.participant, came.at, tuple(newcomers.of(came.participant))) for absence, came in pairs
-    ]
+    found = [*_nearest(absences, newcomers, fits)]
+    paired = {id(move) for r in found for move in (r.absence, *r.arrivals)}
+    moves: list[Absence | Arrival] = [*absences, *newcomers]
+    found += _alternating((move for move in moves if id(move) not in paired), fits)
+    return sorted(found, key=lambda r: r.absence.at)
 
 
-def _alternating_pairs(timeline: Timeline, absences: list[Absence], arrivals: list[Arrival]) -> dict[int, Arrival]:
+def _alternating(moves: Iterable[Absence | Arrival], fits: Callable[[Absence, Arrival], bool]) -> Iterator[Restart]:
     """Pairs of a departure and an arrival that alternate, at any pace."""
     # A new pod is ready before the next old one is stopped.
-    first = {a.participant: a for a in reversed(arrivals)}
-    moves: list[Absence | Arrival] = [*absences, *first.values()]
-    found: dict[int, Arrival] = {}
     waiting: Absence | Arrival | None = None
     for move in sorted(moves, key=lambda move: move.at):
-        if waiting is None or isinstance(waiting, Absence) == isinstance(move, Absence):
-            waiting = move
-            continue
-        absence, newcomer = (waiting, move) if isinstance(waiting, Absence) else (move, waiting)
-        assert isinstance(absence, Absence)
-        assert isinstance(newcomer, Arrival)
-        fits = _may_succeed(timeline, newcomer, absence.participant, absence.at)
-        found |= {id(absence): newcomer} if fits else {}
-        waiting = None if fits else move
-    return found
+        match waiting, move:
+            case (Absence() as absence, Arrival() as newcomer) | (Arrival() as newcomer, Absence() as absence) if fits(
+                absence, newcomer
+            ):
+                yield Restart(absence, absence.participant, newcomer.at, (newcomer,))
+                waiting = None
+            case _:
+                waiting = move
 
 
 def _unreturned(timeline: Timeline, restarted: set[int]) -> list[Absence]:
