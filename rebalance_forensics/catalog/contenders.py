@@ -133,6 +133,7 @@ class Contenders:
         self.bare = Index((entry, entry.program) for entry in entries if not entry.dressed)
         self._dressed = Index((entry, entry.program) for entry in entries if entry.dressed)
         self._behind = lru_cache(_REMEMBERED)(self._all_behind)
+        self._beginning: dict[str, Sieve[Entry]] = {}
         self._same: dict[tuple[int, ...], Sieve[Entry]] = {}
         self._prefixed = lru_cache(_REMEMBERED)(self._all_prefixed)
         self._alike = lru_cache(_REMEMBERED)(_Prefixed)
@@ -165,8 +166,12 @@ class Contenders:
 
     def _all_behind(self, prefix: str) -> Sieve[Entry]:
         """The templates that may spell this prefix out; one object for all prefixes that differ in their ids only."""
-        sieve = self._dressed.beginning_with(prefix)
-        return self._same.setdefault(tuple(order for order, *_ in sieve.places), sieve)
+        opening = self._dressed.opening_of(prefix)
+        if (known := self._beginning.get(opening)) is None:
+            sieve = self._dressed.beginning_with(opening)
+            known = self._same.setdefault(tuple(order for order, *_ in sieve.places), sieve)
+            self._beginning[opening] = known
+        return known
 
     def _all_prefixed(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Prefixed:
         """What is found behind such prefixes; one object for all that differ in their ids only."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Container, Iterable, KeysView, Sequence
+from os.path import commonprefix
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
@@ -64,15 +66,18 @@ class Index(Generic[T]):
     def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
         by_opening: dict[str, dict[int, dict[str, list[Place[T]]]]] = {}
         not_leading: list[Place[T]] = []
+        by_lead: list[tuple[str, Place[T]]] = []
         for order, (thing, program) in enumerate(things):
             lead = program.lead
             place = (order, thing, program.needle, lead)
+            by_lead.append((lead, place))
             width = next((width for width in _WIDTHS if len(lead) >= width), None)
             if width is None:
                 not_leading.append(place)
             else:
                 tables = by_opening.setdefault(lead[:_OPENING], {})
                 tables.setdefault(width, {}).setdefault(lead[:width], []).append(place)
+        self._by_lead = sorted(by_lead, key=lambda led: led[0])
         self.rest = Sieve(not_leading)
         """All that are not found by how a text begins."""
         self._by_opening = {
@@ -105,9 +110,15 @@ class Index(Generic[T]):
 
     def beginning_with(self, opening: str) -> Sieve[T]:
         """The sieve for all texts that begin like this."""
-        leading = (sieve for tables in self._by_opening.values() for _, table in tables for sieve in table.values())
-        places = [*self.rest.places, *(place for sieve in leading for place in sieve.places)]
+        places = (place for _, place in self._by_lead)
         return Sieve(place for place in places if place[3].startswith(opening) or opening.startswith(place[3]))
+
+    def opening_of(self, text: str) -> str:
+        """As much of a text's beginning as sets `beginning_with` it apart: up to where it differs from every lead."""
+        # A broker names thousands of partitions in prefixes that differ from all leads after the same few letters.
+        at = bisect(self._by_lead, text, key=lambda led: led[0])
+        alike = (len(commonprefix((text, lead))) for lead, _ in self._by_lead[max(at - 1, 0) : at + 1])
+        return text[: max(alike, default=0) + 1]
 
     def _led(self, text: str) -> list[Place[T]]:
         found: list[Place[T]] = []

@@ -159,17 +159,22 @@ def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int |
     # What another client printed says nothing of a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
-    shown = _shown(timeline)
-    printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
-    logged = {member: ms for (member, name), ms in shown.logged.items() if name == SESSION}
+    printed, logged, alike = timeline.cached(_shown_sessions)
     for own in (
         {printed[client] for client in participant.client_ids & printed.keys()},
         {logged[member] for member in participant.member_ids & logged.keys()},
     ):
         if own:
             return own.pop() if len(own) == 1 else None
-    alike = len({*printed.values(), *logged.values()}) <= 1
-    return shown.session if alike and (not printed or is_java_member(timeline, participant)) else None
+    return _shown(timeline).session if alike and (not printed or is_java_member(timeline, participant)) else None
+
+
+def _shown_sessions(timeline: Timeline) -> tuple[dict[str, int], dict[str, int], bool]:
+    """session.timeout.ms by client id, and by member id; True where all of them are alike."""
+    shown = _shown(timeline)
+    printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
+    logged = {member: ms for (member, name), ms in shown.logged.items() if name == SESSION}
+    return printed, logged, len({*printed.values(), *logged.values()}) <= 1
 
 
 def session_timeout_ms(timeline: Timeline) -> int:

@@ -82,8 +82,8 @@ def removed_by_hand(threads: Sequence[str]) -> str:
 def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
     removed = {a.participant for a in absences}
-    number, everybody = len(removed), timeline.membership.members
-    who = f"{number} of {len(everybody)} {members(timeline, everybody)}"
+    number = len(removed)
+    who = f"{number} of {timeline.cached(_everybody_counted)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, removed, single="1 ")  # how many members the picked lines leave out is unknown
     if silent:
@@ -101,6 +101,11 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
         how = closed if reasons == {"closed"} else "left the group"
         return f"{who} {how} and {was} not back when the logs end; only {its} would show why."
     return f"{who} shut down cleanly and {was} not back when the logs end."
+
+
+def _everybody_counted(timeline: Timeline) -> str:
+    everybody = timeline.membership.members
+    return f"{len(everybody)} {members(timeline, everybody)}"
 
 
 def _last_to_leave(timeline: Timeline) -> set[str]:

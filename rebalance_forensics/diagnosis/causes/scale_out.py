@@ -159,10 +159,13 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
     # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
     # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
-    formed = timeline.is_classic and any(
-        r.ended_at() >= at for r in timeline.rebalances if r.stabilized_at or r.completed_at
-    )
+    formed = timeline.is_classic and timeline.cached(_last_formed) >= at
     return not formed and timeline.coverage.end < at + timeouts.patience_ms(timeline)
+
+
+def _last_formed(timeline: Timeline) -> int:
+    """When the last generation was created or completed."""
+    return max((r.ended_at() for r in timeline.rebalances if r.stabilized_at or r.completed_at), default=-1)
 
 
 def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -226,7 +226,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     yield coordinator_log(begin, end)
     yield from (
         client_log(participant, begin, end)
-        for participant in sorted(timeline.membership.members, key=lambda participant: participant.name)
+        for participant in timeline.cached(_members_by_name)
         if participant not in blamed
     )
     session, last = session_timeout_ms(timeline), timeline.coverage.end
@@ -234,6 +234,10 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
         yield earlier_logs(begin - session, begin)
     if last - end < QUIET_MS:
         yield later_logs(end, last + QUIET_MS)
+
+
+def _members_by_name(timeline: Timeline) -> list[Participant]:
+    return sorted(timeline.membership.members, key=lambda participant: participant.name)
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:

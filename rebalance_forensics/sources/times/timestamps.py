@@ -86,6 +86,8 @@ class Stamp(Struct, frozen=True, gc=False):
 
     def in_order(self, order: DateOrder | None) -> Stamp:
         """The stamp with its date read in this order, where it can be."""
+        if not self.readings:
+            return self
         local_ms = next((found for name, found in self.readings if name == order), self.local_ms)
         return self if local_ms == self.local_ms else replace(self, local_ms=local_ms)
 

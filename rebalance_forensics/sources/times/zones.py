@@ -77,6 +77,7 @@ def _database(name: str) -> ZoneInfo:
         raise UnknownZoneError(f"--tz {name}: no such time zone; say +02:00 or a name such as Europe/Berlin") from error
 
 
+@lru_cache(maxsize=64)
 def _fixed(zone: str) -> int | None:
     """Minutes east of UTC of `UTC`, `Z` or `+2`, `+02:00`; None for a name."""
     if zone in ("Z", "UTC", "GMT"):

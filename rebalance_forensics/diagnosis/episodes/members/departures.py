@@ -121,9 +121,13 @@ def _first_generation(timeline: Timeline, at: int) -> Generation | None:
 
 def _last_generation(timeline: Timeline, at: int) -> Generation | None:
     """The last generation reached by then."""
-    times, latest = timeline.cached(_by_their_times)
+    return _last_reached(timeline.cached(_by_their_times), at)
+
+
+def _last_reached(reached: Reached, at: int) -> Generation | None:
+    times, latest = reached
     place = bisect_right(times, at)
-    return timeline.generations[latest[place - 1]] if place else None
+    return latest[place - 1] if place else None
 
 
 def _populated_at(timeline: Timeline) -> int | None:
@@ -136,11 +140,23 @@ def _latest_reached(timeline: Timeline) -> list[int]:
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
 
 
-def _by_their_times(timeline: Timeline) -> tuple[list[int], list[int]]:
-    """The times of all generations in order, and for each the place of the last generation reached by then."""
-    times = ((_reached_at(timeline, g), place) for place, g in enumerate(timeline.generations))
+Reached = tuple[list[int], list[Generation]]
+"""Times in order, and for each the last generation reached by then."""
+
+
+def _by_their_times(timeline: Timeline) -> Reached:
+    return _in_order(timeline, timeline.generations)
+
+
+def _lists_by_their_times(timeline: Timeline) -> Reached:
+    return _in_order(timeline, [g for g in timeline.generations if g.members])
+
+
+def _in_order(timeline: Timeline, generations: Sequence[Generation]) -> Reached:
+    times = ((_reached_at(timeline, g), place) for place, g in enumerate(generations))
     reached = sorted((at, place) for at, place in times if at > 0)
-    return [at for at, _ in reached], [*accumulate((place for _, place in reached), max)]
+    latest = accumulate((place for _, place in reached), max)
+    return [at for at, _ in reached], [generations[place] for place in latest]
 
 
 @answered_once
@@ -230,12 +246,16 @@ def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
 def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
     # A session that expires sooner than it lasts began earlier, before the logs. The same holds for a member that the
     # coordinator still has to evict although its client logged a close.
-    came = {a.member for a in timeline.arrivals}
+    came = timeline.cached(_came)
     soon = timeline.departures.between(run[0].at, run[0].at + windows.AT_ONCE_MS)
     if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
         return True
     later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
     return any(isinstance(d.events[-1], ev.MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
+
+
+def _came(timeline: Timeline) -> frozenset[str | None]:
+    return frozenset(a.member for a in timeline.arrivals)
 
 
 def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
@@ -360,7 +380,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
-    for participant in timeline.membership.members:
+    # Members that the logs show last are the likeliest still to be in; one of them is enough.
+    for participant in reversed(timeline.membership.members):
         if participant in departed:
             continue
         came = timeline.arrivals.of(participant).last(last)
@@ -382,10 +403,10 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
     """The last list of members before the end; empty where a coordinator logs an empty group."""
-    lists = [g for g in timeline.generations if g.members and 0 < _reached_at(timeline, g) <= last]
-    if not lists or is_empty_after(timeline, last):
+    listed = _last_reached(timeline.cached(_lists_by_their_times), last)
+    if listed is None or is_empty_after(timeline, last):
         return frozenset()
-    return frozenset(m.member_id for m in lists[-1].members if m.member_id)
+    return frozenset(m.member_id for m in listed.members if m.member_id)
 
 
 def _joined_later_life(timeline: Timeline, participant: Participant, since: int | None) -> bool:
