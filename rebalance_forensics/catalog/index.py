@@ -117,7 +117,8 @@ class Index(Generic[T]):
         """As much of a text's beginning as sets `beginning_with` it apart: up to where it differs from every lead."""
         # A broker names thousands of partitions in prefixes that differ from all leads after the same few letters.
         at = bisect(self._by_lead, text, key=lambda led: led[0])
-        alike = (len(commonprefix((text, lead))) for lead, _ in self._by_lead[max(at - 1, 0) : at + 1])
+        near = self._by_lead[max(at - 1, 0) : at + 1]
+        alike = (len(commonprefix((text, lead))) for lead, _ in near)  # noqa: RUF071 - letters, not paths
         return text[: max(alike, default=0) + 1]
 
     def _led(self, text: str) -> list[Place[T]]:

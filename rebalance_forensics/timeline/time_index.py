@@ -68,6 +68,10 @@ class TimeIndex(list[T]):
         """An iterator over the items at `begin` and later, for callers that stop early."""
         return (self[place] for place in range(bisect_left(self.times, begin), len(self)))
 
+    def backwards(self, end: int) -> Iterator[T]:
+        """An iterator over the items at `end` and earlier, the last first, for callers that stop early."""
+        return (self[place] for place in range(bisect_right(self.times, end) - 1, -1, -1))
+
     def last(self, end: int) -> T | None:
         """The last item at `end` or before."""
         index = bisect_right(self.times, end)

@@ -81,6 +81,8 @@ def _names_of(participant: Participant) -> set[str]:
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
     """What the kernel or a supervisor logged of the end of its process; none where it may have been another one's."""
+    if not timeline.shows_any((ProcessKilled,)):
+        return ()
     participant = absence.participant
     # Syslog cuts the time to whole seconds.
     begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, rebalances_by_generation
@@ -380,8 +380,10 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
-    # Members that the logs show last are the likeliest still to be in; one of them is enough.
-    for participant in reversed(timeline.membership.members):
+    # Whoever came last is the likeliest still to be in, and one member is enough: a group that lives for months has
+    # thousands of members that left long ago.
+    latest = (arrival.participant for arrival in timeline.arrivals.backwards(last))
+    for participant in chain(latest, timeline.membership.members):
         if participant in departed:
             continue
         came = timeline.arrivals.of(participant).last(last)
