@@ -20,6 +20,7 @@ from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.unexplained import left_over
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.membership import StaticMemberFenced
 from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
@@ -120,7 +121,9 @@ def _losses(timeline: Timeline) -> tuple[Loss, ...]:
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
     speakers = {id(event.speaker): event for event in timeline.own.by_clients}.values()
     members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
-    return tuple(sorted({speaker_key(event) for event in members}, key=str))
+    # Of members that a coordinator fences without naming the group: as if each had logged it (see `unnamed_groups`).
+    fenced = ((*speaker_key(e)[:2], e.instance_id) for e in timeline.of(StaticMemberFenced))
+    return tuple(sorted({*map(speaker_key, members), *fenced}, key=str))
 
 
 def _incidents(

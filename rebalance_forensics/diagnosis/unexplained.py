@@ -202,6 +202,10 @@ def _forced_a_rejoin(event: Event) -> bool:
     return isinstance(event, ev.ConfigOffsetBehind) and (event.failed or event.leading)
 
 
+def _gave_up_reading(event: Event) -> bool:
+    return isinstance(event, ev.ConfigOffsetBehind) and event.failed and event.wanted is None
+
+
 def _was_refused(event: Event) -> bool:
     # A group that only rebalances once more, and a newcomer that is sent back for its id (KIP-394), refuse nothing.
     return getattr(event, "error", None) not in (_REBALANCING, "MEMBER_ID_REQUIRED")
@@ -313,11 +317,8 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     if why := _why_forced(timeline, forced):
         narrative = f"{began} {why}.{effect}"
     elif who := _leaver_in_words(timeline, first):
-        narrative = (
-            f"{began} when {who} left; these lines do not show why, whether it came back or who stayed in the group."
-            f"{effect}"
-        )
-    elif any(isinstance(e, ev.RebalanceStarted) and e.reason is None and LEFT_OUT in e.text for e in first.events):
+        narrative = f"{began} when {who}whether it came back or who stayed.{effect}"
+    elif any(isinstance(e, ev.RebalanceStarted) and _lost_its_reason(e) for e in first.events):
         narrative = f"{began}; if the coordinator gave a reason, it was left out of its line.{effect}"
     else:
         narrative = (
@@ -335,13 +336,26 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     )
 
 
+def _lost_its_reason(line: ev.RebalanceStarted) -> bool:
+    # Since 2.1 the coordinator names the state, and a reason behind it.
+    return line.reason is None and (LEFT_OUT in line.text or " in state " in line.text)
+
+
 def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
-    """The member whose LeaveGroup began it, as far as lines name it."""
+    """The member whose LeaveGroup began it, as far as lines name it, and the reason that it gave."""
     opened = next((e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)), None)
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
         return ""
     participant = timeline.participants.of_member(opened.members[0])
-    return participant.name if participant is not None else opened.members[0]
+    return _left_in_words(participant.name if participant is not None else opened.members[0], opened.client_reason)
+
+
+def _left_in_words(who: str, reason: str | None) -> str:
+    """A leave with the reason in its LeaveGroup (KIP-800), up to what these lines do not show."""
+    # A consumer "is being closed" after an exception, too: the reason says what was called, not what for.
+    if reason and reason != "not provided":
+        return f'{who} left the group ("{reason}"); these lines do not show '
+    return f"{who} left the group; these lines do not show why, "
 
 
 def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
@@ -513,10 +527,10 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
                 f"{broker} loaded the group as its coordinator: it started, or another broker coordinated the group "
                 "before; these lines do not show which."
             )
-        case ev.MemberLeft(member=member):
+        case ev.MemberLeft(member=member, reason=reason):
             participant = timeline.participants.of_member(member) if member else None
             who = "A member" if participant is None else participant.name
-            return f"{who} left the group; these lines do not show why, or who stayed."
+            return f"{_left_in_words(who, reason)}whether it came back or who stayed."
         case ev.GroupEmptied():
             return "The group lost its last member; these lines do not show whether it left or was removed."
     return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."
@@ -587,12 +601,18 @@ _OUT = (
     "paused or was cut off."
 )
 _KEPT_OUT = "failed to rejoin {times}{errors}, and these lines do not show whether it got in afterwards."
+# DistributedHerder.readConfigToEnd leaves the group and sleeps; the worker keeps its tasks at first.
+_UNREAD_CONFIG = (
+    "left the group {times} because it did not read the config topic to its end in time (worker.sync.timeout.ms, 3 s "
+    "by default); it backs off before it rejoins, and stays behind while that topic cannot be read."
+)
 _InWords = str | Callable[[Sequence[Event]], str]
 _Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, _InWords]
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
     ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _OUT),
     ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
     ((ev.ListenerFailed,), None, "warning", _listeners_in_words),
+    ((ev.ConfigOffsetBehind,), _gave_up_reading, "warning", _UNREAD_CONFIG),
     ((ev.ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
 )
 _LIGHTER: tuple[_Loss, ...] = (

@@ -126,7 +126,8 @@ class UngroupedEvents:
     @cached_property
     def unnamed_groups(self) -> dict[str, UnnamedGroup]:
         """The groups of clients whose lines name none, by name."""
-        found = unnamed_groups(event for events_there in self._by_place.values() for event in events_there)
+        by_coordinators = {id(event): event for events in self._naming.values() for event in events}
+        found = unnamed_groups(chain(chain.from_iterable(self._by_place.values()), by_coordinators.values()))
         return {group.name: group for group in found}
 
     def near(self, group: str, own: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:

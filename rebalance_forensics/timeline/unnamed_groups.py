@@ -120,14 +120,17 @@ class _Client(Struct, frozen=True, order=True):
     log: str
     name: str
     application: str
+    noun: str = "client"
 
 
 def _client_of(event: Event) -> _Client | None:
     """The client that wrote a line without a group, if only a member writes such a line."""
     speaker = event.speaker
-    if event.group is not None or speaker.role == "broker":
-        return None
     host, log, client_id = speaker_key(event)
+    if event.group is not None or speaker.role == "broker":
+        # The classic coordinator prints the member that it fences, and no group (GroupMetadata, ClassicGroup).
+        fenced = event.instance_id if isinstance(event, ev.StaticMemberFenced) and event.group is None else None
+        return _Client(host or "", log, fenced, "", "instance") if fenced else None
     if (streams := streams_client_of(event)) is not None:
         application = application_of(streams)
         return _Client(host or "", log, streams, application) if isinstance(event, _BY_STREAMS) else None
@@ -158,7 +161,7 @@ def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
 
 
 def _label(client: _Client, same: Sequence[_Client]) -> str:
-    who = f"client {client.name}" if client.name else "client"
+    who = f"{client.noun} {client.name}" if client.name else client.noun
     if client.name and len(same) == 1:
         return f"{_NOT_NAMED}{who}"
     if [namesake.host for namesake in same].count(client.host) == 1 and client.host:

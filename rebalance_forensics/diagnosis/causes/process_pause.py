@@ -18,6 +18,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import known_session_ms
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -115,7 +116,8 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f" and rejoined{later}" if back_at >= absence.at else ""
-    seen = own and timeline.events_from(absence.participant, Event).last(absence.at - 1) is not None
+    # A client that wakes up logs first that its session is over: only lines before those show when it went quiet.
+    seen = own and timeline.events_from(absence.participant, Event).last(absence.at - HEARTBEAT_MS) is not None
     seen = seen and timeline.measured(1) is not None
     known = "its log went quiet, then picked up again" if seen else f"{sessions.its_log(absence)} whether it was paused"
     return f"{{who}} {sessions.silenced(timeline, absence)}{back}; {known}."

@@ -40,7 +40,7 @@ _TOKEN = re.compile(
     | (?P<bracketed>\[[^\]\n]*\]|{_NESTED}|\{{[^}}\n]*\}}|<(?!\w+Connection\ )[^>\n]*>)
     | (?P<source>[\w$]+\.(?:java|scala|kt|py|go)(?::\d+)?(?=[\s:\]]))
     | (?P<logger>{_QUALIFIED}(?:\(\))?|{_SIMPLE})(?P<place>:\d+)?(?=[\s:;|,\[(]|\Z)
-    | (?P<pair>[\w.@-]+=(?:"[^"\n]*"|[^\s,;|\]]*),?)
+    | (?P<pair>[\w.@-]+=(?:"[^"\n]*"|[^\s,;|\]]*),?|[A-Za-z][\w.@-]*:[\w.@-]*(?=\s))
     | (?P<number>(?=[a-fA-F]*+\d)[0-9a-fA-F]++(?![\w.-]))
     | (?P<letter>[IWEAF](?=\s))
     | (?P<word>[^\s|;\[\](){{}}]+)""",

@@ -222,7 +222,8 @@ class MembershipRecorder:
         elif known is None and self._is_former(participant, member):
             self.add(self._last_departure[participant], event, why, silent)
             return
-        unnamed = self._unnamed_departure(participant, member, event.at) if why == "session-expired" else None
+        within_ms = {"session-expired": SESSION_MS, "left": HEARTBEAT_MS}.get(why)
+        unnamed = self._unnamed_departure(participant, member, event.at - within_ms) if within_ms else None
         if unnamed is not None:
             self.add(unnamed, event, why)
             return
@@ -299,15 +300,16 @@ class MembershipRecorder:
             return False
         return last.member == self.placeholders(participant, member)[0]
 
-    def _unnamed_departure(self, participant: Participant, member: str, at: int) -> Departure | None:
-        # The poll timeout in the client's log that explains an expired session: the member had sent no LeaveGroup.
-        # Static members send none (KIP-345), nor do stream threads (internal.leave.group.on.close).
+    def _unnamed_departure(self, participant: Participant, member: str, since: int) -> Departure | None:
+        # The poll timeout in the client's log that explains a leave without a reason, or an expired session where the
+        # member sent no LeaveGroup: static members send none (KIP-345), nor stream threads
+        # (internal.leave.group.on.close).
         if member in self.live:
             return None
         left = self._departures.get(self.placeholders(participant, member)[0])
         if left is None or left.why != "poll-timeout" or left.returned is not None:
             return None
-        return left if left.member is None and at - left.at <= SESSION_MS else None
+        return left if left.member is None and left.at >= since else None
 
     def write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event], silent: Silent) -> None:
         """Record the departure of a live member that no line reports."""

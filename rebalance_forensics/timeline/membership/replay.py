@@ -231,8 +231,8 @@ class MembershipReplay(MembershipRecorder):
                 self._given_an_id(participant, event)
             case ev.JoinSucceeded() | ev.SyncSucceeded() | ev.JoinReported() | ev.PartitionsRevoked(member=str()):
                 self._in_generation(participant, event, event.member)
-            case ev.LeaveSent():
-                self._participant_departed(participant, event.member, event, self._why_sent(participant, event))
+            case ev.LeaveSent() | ev.InstanceFenced():
+                self._participant_departed(participant, event.member, event, self._why_left(participant, event))
             case ev.PollTimeoutExpired() if (event.member or self.member_of(participant)) not in self.live.joining:
                 self._was_not_polled(participant, event)
             case ev.Unsubscribed():
@@ -242,6 +242,8 @@ class MembershipReplay(MembershipRecorder):
                 if not (participant.instance_ids and self._static_transitioned(participant, event)):
                     self._transitioned(participant, event)
                 self._epoch = max(self._epoch, event.epoch or 0)
+            case ev.JoinRequested() | ev.GenerationReset() if _left_unpolled(event):
+                self._participant_departed(participant, None, event, "poll-timeout")
             case (
                 ev.HeartbeatFailed()
                 | ev.JoinFailed()
@@ -251,8 +253,6 @@ class MembershipReplay(MembershipRecorder):
                 | ev.JoinRequested(error="UNKNOWN_MEMBER_ID")
             ):
                 self.refuse(participant, event)
-            case ev.InstanceFenced():
-                self._participant_departed(participant, event.member, event, "fenced")
             case _ if session_is_over(event) or self.shows_former_membership(participant, event):
                 self.expel(participant, event)
 
@@ -278,13 +278,14 @@ class MembershipReplay(MembershipRecorder):
             return False
         return any(map(is_error_before_reset, self._lines_before(participant, event, HEARTBEAT_MS)))
 
-    def _why_sent(self, participant: Participant, event: ev.LeaveSent) -> DepartureWhy:
+    def _why_left(self, participant: Participant, event: ev.LeaveSent | ev.InstanceFenced) -> DepartureWhy:
+        if isinstance(event, ev.InstanceFenced):
+            return "fenced"
         # The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it.
         why = departure_why(event.reason, event.why)
         if why != "left":
             return why
-        by_heartbeats = "heartbeat-thread" in (event.speaker.thread or "")
-        return "poll-timeout" if by_heartbeats else self._hinted(participant, event, HEARTBEAT_MS) or why
+        return "poll-timeout" if _by_heartbeat_thread(event) else self._hinted(participant, event, HEARTBEAT_MS) or why
 
     def _hinted(
         self, participant: Participant, event: Event, reach_ms: int, hints: tuple[type[Event], ...] = _HINTS
@@ -402,6 +403,17 @@ class MembershipReplay(MembershipRecorder):
                 self.depart_unlogged(participant, None, event, why)
             return
         self.depart(known, event, why)
+
+
+def _left_unpolled(event: ev.JoinRequested | ev.GenerationReset) -> bool:
+    """True for the reset after a leave that the heartbeat thread sent."""
+    # A close and an unsubscribe reset the generation in the same words, in the application's thread. HeartbeatThread
+    # leaves in handlePollTimeoutExpiry only (AbstractCoordinator).
+    return _by_heartbeat_thread(event) and "pro-actively leaving" in (event.reason or "")
+
+
+def _by_heartbeat_thread(event: Event) -> bool:
+    return "heartbeat-thread" in (event.speaker.thread or "")
 
 
 def _was_in_again(last: Departure | None, event: Event) -> bool:

@@ -11,6 +11,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 VOLUNTARY = ("closed", "left")
 
@@ -66,7 +67,8 @@ def missing_from_next_list(timeline: Timeline) -> list[Absence]:
 
 def _is_heard(timeline: Timeline, absence: Absence) -> bool:
     if timeline.coverage.is_excerpt:
-        return absence.participant.has_log
+        near = timeline.events_from(absence.participant, Event)
+        return near.any_between(absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS)
     return any(log.begin <= absence.at for log in timeline.coverage.of(absence.participant))
 
 

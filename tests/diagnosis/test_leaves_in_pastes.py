@@ -1,0 +1,81 @@
+"""Who left a group and why, where a paste mixes lines of a client with lines of its coordinator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+MEMBER = "orders-1-a23536bd-28f5-43cb-8bb4-b3379e60b29b"
+BROKER = "[2026-03-01 01:10:{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+LEFT = (
+    BROKER.format(
+        "43,632",
+        "Preparing to rebalance group payments in state PreparingRebalance with old generation 1 "
+        f"(__consumer_offsets-31) (reason: Removing member {MEMBER} on LeaveGroup)",
+    ),
+    BROKER.format("43,633", "Group payments with generation 2 is now empty (__consumer_offsets-31)"),
+)
+# AbstractCoordinator, since 3.0: the same words after a close, an unsubscribe and a poll timeout.
+LEAVING = (
+    "[Consumer clientId=orders-1, groupId=payments] Request joining group due to: consumer pro-actively leaving the "
+    "group"
+)
+HEARTBEATS = "kafka-coordinator-heartbeat-thread | payments"
+CLIENT = "{}[{}] INFO org.apache.kafka.clients.consumer.internals.ConsumerCoordinator - {}"
+
+
+def incidents(directory: Path, *lines: str) -> list[Incident]:
+    """The incidents of a paste."""
+    (directory / "paste.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return list(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
+
+
+@pytest.mark.parametrize(("thread", "cause"), [(HEARTBEATS, "slow-processing"), ("main", "shutdown")])
+def test_only_a_poll_timeout_makes_the_heartbeat_thread_leave(tmp_path: Path, thread: str, cause: str) -> None:
+    (incident,) = incidents(tmp_path, CLIENT.format("2026-03-01 01:10:43,600 ", thread, LEAVING), *LEFT)
+    likeliest = incident.root_causes[0]
+    assert likeliest.cause == cause
+    assert likeliest.confidence > 0.75
+
+
+def test_a_client_without_a_line_near_its_leave_does_not_show_that_it_shut_down_cleanly(tmp_path: Path) -> None:
+    (incident,) = incidents(tmp_path, CLIENT.format("", "main", LEAVING), *LEFT)
+    assert incident.root_causes[0].confidence < 0.75
+    assert "cleanly" not in incident.summary
+
+
+def test_a_kafkajs_crash_names_its_group_and_is_what_the_only_member_that_left_then_logged(tmp_path: Path) -> None:
+    crash = (
+        '{"level":"ERROR","timestamp":"2026-03-01T01:10:43.600Z","logger":"kafkajs","message":"[Consumer] Crash: '
+        'KafkaJSNonRetriableError: unknown currency","groupId":"%s","retryCount":0}'
+    )
+    (incident,) = incidents(tmp_path, crash % "payments", *LEFT)
+    assert incident.root_causes[0].cause == "member-left"
+    assert "KafkaJSNonRetriableError" in incident.summary
+    assert {i.root_causes[0].cause for i in incidents(tmp_path, crash % "invoices", *LEFT)} == {"shutdown"}
+
+
+def test_a_worker_that_cannot_read_its_config_topic_in_time_leaves_the_group(tmp_path: Path) -> None:
+    worker = (
+        "2026-03-01 01:10:{} {} [Worker clientId=connect-1, groupId=payments] {} "
+        "(org.apache.kafka.connect.runtime.distributed.DistributedHerder)"
+    )
+    behind = "Current config state offset 70 is behind group assignment 71, reading to end of config log"
+    read = "Didn't reach end of config log quickly enough"
+    (incident,) = incidents(tmp_path, worker.format("35,625", "INFO", behind), worker.format("38,625", "WARN", read))
+    assert (incident.severity, incident.root_causes[0].cause) == ("warning", "unexplained")
+    assert "left the group once because it did not read the config topic" in incident.summary
+
+
+def test_a_fencing_is_reported_where_the_coordinator_names_only_the_members(tmp_path: Path) -> None:
+    fenced = (
+        "Request memberId=i-1-66ff for static member with groupInstanceId=i-1 is fenced by current memberId=i-1-77aa"
+    )
+    (incident,) = incidents(tmp_path, BROKER.format("43,632", f"{fenced} during operation heartbeat"))
+    assert incident.root_causes[0].cause == "static-member-fenced"
+    assert [c.name for c in incident.root_causes[0].culprits] == ["i-1"]
