@@ -35,13 +35,22 @@ def broker_jars(release: str) -> Path:
 
 def client_jars(release: str) -> Path:
     """The folder with the Java client of that release and the lab's consumer and producer."""
-    folder = _resolved(f"client-{release}", ("org.apache.kafka", "kafka-clients", release), release)
+    return _compiled(
+        _resolved(f"client-{release}", ("org.apache.kafka", "kafka-clients", release), release), JAVA_SOURCES
+    )
+
+
+def member_jars(artifact: str, release: str, sources: Path) -> Path:
+    """The folder with a Kafka artifact of that release and a program's classes."""
+    return _compiled(_resolved(f"{artifact}-{release}", ("org.apache.kafka", artifact, release), release), sources)
+
+
+def _compiled(folder: Path, programs: Path) -> Path:
     classes = folder / "classes"
-    newest = max(source.stat().st_mtime for source in JAVA_SOURCES.glob("*.java"))
-    if not classes.exists() or classes.stat().st_mtime < newest:
+    sources = sorted(programs.glob("*.java"))
+    if not classes.exists() or classes.stat().st_mtime < max(source.stat().st_mtime for source in sources):
         shutil.rmtree(classes, ignore_errors=True)
-        sources = [str(source) for source in sorted(JAVA_SOURCES.glob("*.java"))]
-        command = ["javac", "--release", "11", "-nowarn", "-cp", f"{folder}/*", "-d", str(classes), *sources]
+        command = ["javac", "--release", "11", "-nowarn", "-cp", f"{folder}/*", "-d", str(classes), *map(str, sources)]
         subprocess.run(command, check=True)
     return folder
 

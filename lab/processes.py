@@ -28,15 +28,20 @@ rootLogger.appenderRef.stdout.ref=stdout
 
 
 class JavaProcess:
-    """One JVM whose standard output is a log."""
+    """One JVM, or another program, whose standard output is a log."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         """Start it; on Linux the kernel kills it when the lab itself is killed."""
         guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                [*guard, *command], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+                [*guard, *command],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
             )
 
     @property
@@ -88,20 +93,33 @@ class Processes:
 
         `place` goes before the command: where it is to run.
         """
-        settings = logging_settings(jars, release)
-        version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
-        path = f"{jars}/classes:{jars}/*"
-        command = ["java", f"-Xmx{heap}", *SMALL_MACHINE, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
-        process = JavaProcess([*place, *command], log)
+        return self.start([*place, *java_command(jars, heap, main, release)], log)
+
+    def start(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> JavaProcess:
+        """Start any program, with further environment variables."""
+        process = JavaProcess(command, log, environment)
         self._started.append(process)
         return process
 
 
-def logging_settings(jars: Path, release: str) -> Path:
+def java_command(jars: Path, heap: str, main: Sequence[str], release: str, debug: str = "") -> list[str]:
+    """A JVM with all jars of a folder; the classes below `debug` log at DEBUG."""
+    settings = logging_settings(jars, release, debug)
+    version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
+    path = f"{jars}/classes:{jars}/*"
+    return ["java", f"-Xmx{heap}", *SMALL_MACHINE, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
+
+
+def logging_settings(jars: Path, release: str, debug: str = "") -> Path:
     """The file that makes a process log lines as `[2026-11-21 01:56:59,676] INFO message (class)`."""
     second = logs_with_log4j_2(release)
-    path = jars / ("log4j2.properties" if second else "log4j.properties")
-    path.write_text(_LOG4J_2 if second else _LOG4J_1)
+    path = jars / f"{debug or 'log4j'}.{'log4j2' if second else 'log4j'}.properties"
+    more = (
+        (f"logger.1.name={debug}\nlogger.1.level=debug\n" if second else f"log4j.logger.{debug}=DEBUG\n")
+        if debug
+        else ""
+    )
+    path.write_text((_LOG4J_2 if second else _LOG4J_1) + more)
     return path
 
 

@@ -32,6 +32,8 @@ public final class LabProducer {
         Admin admin = Admin.create(properties);
         NewTopic topic = new NewTopic(args[1], partitions, Short.parseShort(args[3]));
         admin.createTopics(List.of(topic)).all().get(60, TimeUnit.SECONDS);
+        // The first group that asks for its coordinator makes the brokers create __consumer_offsets.
+        admin.listConsumerGroupOffsets("lab").partitionsToOffsetAndMetadata().get(60, TimeUnit.SECONDS);
         System.out.println("topic created");
         Thread reader = new Thread(() -> readCommands(admin, args[1]));
         reader.setDaemon(true);

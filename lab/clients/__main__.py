@@ -1,0 +1,176 @@
+"""`python -m lab.clients --out DIR`: the same faults in groups of real clients, all at once on one cluster.
+
+Every client has a group of two members for each fault: the second member is killed and comes back, its program takes
+too long over a record, and the coordinator of all groups is killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.clients.table import CLIENTS, Client
+from lab.cluster import Cluster
+from lab.jars import client_jars
+from lab.processes import JavaProcess, Processes
+from lab.recording import now
+
+SESSION_MS, HEARTBEAT_MS, POLL_MS = 6_000, 2_000, 8_000
+STALL_S = 14
+"""Longer than the poll timeout, and than the session of KafkaJS, whose heartbeats wait for the record."""
+FORMS_WITHIN_S = 90
+BROKERS = 3
+FAULTS = ("process-crash", "slow-processing", "coordinator-failover")
+FULL_GROUP = re.compile(r"Assignment received from leader .* for group (\S+) for generation \d+\. The group has 2 m")
+ELECTED = re.compile(r"Elected as the group coordinator for partition 0 in epoch (\d+)")
+
+
+@dataclass(slots=True)
+class Recording:
+    """One cluster and the commands of the clients, for one fault after the other."""
+
+    cluster: Cluster
+    processes: Processes
+    commands: Mapping[str, list[str]]
+    trouble: bool
+    scratch: Path
+    out: Path
+    members: dict[tuple[str, int], JavaProcess] = field(default_factory=dict)
+
+    def start(self, fault: str, client: Client, node: int) -> None:
+        """Start a member, for the first time or again."""
+        group = f"{client.name}-{fault}"
+        environment = {
+            "BOOTSTRAP": self.cluster.bootstrap,
+            "GROUP": group,
+            "TOPIC": "orders",
+            "CLIENT": f"{client.name}-{node}",
+            "PROTOCOL": client.protocol,
+            "LEVEL": "trouble" if self.trouble else "default",
+            "SESSION_MS": str(SESSION_MS),
+            "HEARTBEAT_MS": str(HEARTBEAT_MS),
+            "POLL_MS": str(POLL_MS),
+            "STALL_FILE": str(self.scratch / f"stall-{node}"),
+            "STALL_S": str(STALL_S),
+            "STATE_DIR": str(self.scratch / f"{group}-{node}"),
+            "RUST_LOG": "debug" if self.trouble else "info",
+        }
+        log = self.out / fault / client.name / f"node-{node}" / "app.log"
+        self.members[client.name, node] = self.processes.start(self.commands[client.name], log, environment)
+
+    def run(self, fault: str, clients: list[Client]) -> int:
+        """Form the groups, do what the fault is, and keep what the brokers logged meanwhile; returns its time."""
+        before = {log: log.stat().st_size for log in self.broker_logs()}
+        for client in clients:
+            self.start(fault, client, 1)
+            self.start(fault, client, 2)
+        self._wait_for_groups(fault, clients, before)
+        at = now()
+        if fault == "process-crash":
+            for client in clients:
+                self.members[client.name, 2].kill()
+            time.sleep(SESSION_MS / 1000 + 8)
+            for client in clients:
+                self.start(fault, client, 2)
+            time.sleep(12)
+        elif fault == "slow-processing":
+            (self.scratch / "stall-2").touch()
+            time.sleep(STALL_S + 12)
+            (self.scratch / "stall-2").unlink()
+        else:
+            self.cluster.brokers[self._coordinator() - 1].kill()
+            time.sleep(25)
+        for log, size in before.items():
+            lines = log.read_bytes()[size:].decode().splitlines(keepends=True)
+            for client in clients:
+                # All members were killed at once: lines of other groups would show a host that was lost.
+                others = re.compile(
+                    "|".join(f"{name}-(?:{'|'.join(FAULTS)})" for name in CLIENTS if name != client.name)
+                )
+                own = [line for line in lines if not others.search(line)]
+                kept = self.out / fault / client.name / log.parent.name / log.name
+                kept.parent.mkdir(parents=True)
+                kept.write_text("".join(own))
+        for member in self.members.values():
+            member.kill()
+        return at
+
+    def broker_logs(self) -> list[Path]:
+        """The logs of the brokers, as they are now."""
+        return sorted(self.scratch.glob("logs/broker-*/server.log"))
+
+    def _coordinator(self) -> int:
+        """The node that leads the only partition of __consumer_offsets."""
+        terms = {int(log.parent.name[-1]): ELECTED.findall(log.read_text()) for log in self.broker_logs()}
+        return max((max(map(int, epochs)), node) for node, epochs in terms.items() if epochs)[1]
+
+    def _wait_for_groups(self, fault: str, clients: list[Client], before: Mapping[Path, int]) -> None:
+        """Every classic group has had two members; the others and the last assignments take a while more."""
+        missing = {f"{client.name}-{fault}" for client in clients if client.protocol == "classic"}
+        until = time.monotonic() + FORMS_WITHIN_S
+        while missing and time.monotonic() < until:
+            time.sleep(1)
+            for log, size in before.items():
+                missing -= set(FULL_GROUP.findall(log.read_bytes()[size:].decode()))
+        if missing:
+            print(f"without two members after {FORMS_WITHIN_S} s: {', '.join(sorted(missing))}", file=sys.stderr)
+        time.sleep(10)
+
+
+def record(clients: list[Client], faults: list[str], kafka: str, out: Path, *, trouble: bool) -> None:
+    """Leave FAULT/CLIENT/broker-N/server.log and node-N/app.log of each, and truth.json."""
+    shutil.rmtree(out, ignore_errors=True)
+    commands = {client.name: client.command(trouble) for client in clients}
+    truth = []
+    with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
+        scratch = Path(folder)
+        settings = {"offsets.topic.num.partitions": 1}  # one coordinator for all groups
+        cluster = Cluster(processes, kafka, BROKERS, scratch / "logs", scratch, settings)
+        main = ["LabProducer", cluster.bootstrap, "orders", "4", str(BROKERS), "2"]
+        processes.java(client_jars(kafka), "64m", main, scratch / "producer.log", kafka)
+        while "topic created" not in (scratch / "producer.log").read_text():
+            time.sleep(0.3)
+        recording = Recording(cluster, processes, commands, trouble, scratch, out)
+        for fault in faults:
+            stricken = [client for client in clients if client.poll_timeout or fault != "slow-processing"]
+            at = recording.run(fault, stricken)
+            truth += [
+                {
+                    "client": client.name,
+                    "group": f"{client.name}-{fault}",
+                    "cause": fault,
+                    "culprit": "" if fault == "coordinator-failover" else f"{client.name}-2",
+                    "at": at,
+                }
+                for client in stricken
+            ]
+    (out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+
+
+def main() -> None:
+    """Record; interrupted or not, no process of it stays behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    parser = argparse.ArgumentParser(prog="python -m lab.clients", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--kafka", default="3.9.1", help="release of the brokers")
+    parser.add_argument("--clients", nargs="+", choices=CLIENTS, default=list(CLIENTS), metavar="CLIENT")
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
+    parser.add_argument("--trouble", action="store_true", help="log as people do who look for a fault")
+    chosen = parser.parse_args()
+    major = int(chosen.kafka.partition(".")[0])
+    clients = [CLIENTS[name] for name in chosen.clients if major in CLIENTS[name].brokers]
+    record(clients, chosen.faults, chosen.kafka, chosen.out, trouble=chosen.trouble)
+
+
+if __name__ == "__main__":
+    main()
