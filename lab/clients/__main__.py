@@ -1,4 +1,4 @@
-"""`python -m lab.clients --out DIR`: the same faults in groups of real clients, all at once on one cluster.
+"""`python -m lab.clients --out DIR`: the same faults in groups of real clients, all at once on one cluster a fault.
 
 Every client has a group of two members for each fault: the second member is killed and comes back, its program takes
 too long over a record, and the coordinator of all groups is killed.
@@ -69,12 +69,11 @@ class Recording:
         self.members[client.name, node] = self.processes.start(self.commands[client.name], log, environment)
 
     def run(self, fault: str, clients: list[Client]) -> int:
-        """Form the groups, do what the fault is, and keep what the brokers logged meanwhile; returns its time."""
-        before = {log: log.stat().st_size for log in self.broker_logs()}
+        """Form the groups and do what the fault is; returns its time."""
         for client in clients:
             self.start(fault, client, 1)
             self.start(fault, client, 2)
-        self._wait_for_groups(fault, clients, before)
+        self._wait_for_groups(fault, clients)
         at = now()
         if fault == "process-crash":
             for client in clients:
@@ -86,23 +85,17 @@ class Recording:
         elif fault == "slow-processing":
             (self.scratch / "stall-2").touch()
             time.sleep(STALL_S + 12)
-            (self.scratch / "stall-2").unlink()
         else:
             self.cluster.brokers[self._coordinator() - 1].kill()
             time.sleep(25)
-        for log, size in before.items():
-            lines = log.read_bytes()[size:].decode().splitlines(keepends=True)
-            for client in clients:
-                # All members were killed at once: lines of other groups would show a host that was lost.
-                others = re.compile(
-                    "|".join(f"{name}-(?:{'|'.join(FAULTS)})" for name in CLIENTS if name != client.name)
-                )
-                own = [line for line in lines if not others.search(line)]
+        for client in clients:
+            # What was done to all at once would show a host that was lost, or a whole cluster's incident.
+            others = re.compile("|".join(f"{name}-(?:{fault}|[12]-)" for name in CLIENTS if name != client.name))
+            for log in self.broker_logs():
                 kept = self.out / fault / client.name / log.parent.name / log.name
                 kept.parent.mkdir(parents=True)
-                kept.write_text("".join(own))
-        for member in self.members.values():
-            member.kill()
+                lines = log.read_text().splitlines(keepends=True)
+                kept.write_text("".join(line for line in lines if not others.search(line)))
         return at
 
     def broker_logs(self) -> list[Path]:
@@ -114,14 +107,13 @@ class Recording:
         terms = {int(log.parent.name[-1]): ELECTED.findall(log.read_text()) for log in self.broker_logs()}
         return max((max(map(int, epochs)), node) for node, epochs in terms.items() if epochs)[1]
 
-    def _wait_for_groups(self, fault: str, clients: list[Client], before: Mapping[Path, int]) -> None:
+    def _wait_for_groups(self, fault: str, clients: list[Client]) -> None:
         """Every classic group has had two members; the others and the last assignments take a while more."""
         missing = {f"{client.name}-{fault}" for client in clients if client.protocol == "classic"}
         until = time.monotonic() + FORMS_WITHIN_S
         while missing and time.monotonic() < until:
             time.sleep(1)
-            for log, size in before.items():
-                missing -= set(FULL_GROUP.findall(log.read_bytes()[size:].decode()))
+            missing -= {group for log in self.broker_logs() for group in FULL_GROUP.findall(log.read_text())}
         if missing:
             print(f"without two members after {FORMS_WITHIN_S} s: {', '.join(sorted(missing))}", file=sys.stderr)
         time.sleep(10)
@@ -132,28 +124,27 @@ def record(clients: list[Client], faults: list[str], kafka: str, out: Path, *, t
     shutil.rmtree(out, ignore_errors=True)
     commands = {client.name: client.command(trouble) for client in clients}
     truth = []
-    with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
-        scratch = Path(folder)
-        settings = {"offsets.topic.num.partitions": 1}  # one coordinator for all groups
-        cluster = Cluster(processes, kafka, BROKERS, scratch / "logs", scratch, settings)
-        main = ["LabProducer", cluster.bootstrap, "orders", "4", str(BROKERS), "2"]
-        processes.java(client_jars(kafka), "64m", main, scratch / "producer.log", kafka)
-        while "topic created" not in (scratch / "producer.log").read_text():
-            time.sleep(0.3)
-        recording = Recording(cluster, processes, commands, trouble, scratch, out)
-        for fault in faults:
-            stricken = [client for client in clients if client.poll_timeout or fault != "slow-processing"]
-            at = recording.run(fault, stricken)
-            truth += [
-                {
-                    "client": client.name,
-                    "group": f"{client.name}-{fault}",
-                    "cause": fault,
-                    "culprit": "" if fault == "coordinator-failover" else f"{client.name}-2",
-                    "at": at,
-                }
-                for client in stricken
-            ]
+    for fault in faults:
+        stricken = [client for client in clients if client.poll_timeout or fault != "slow-processing"]
+        with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
+            scratch = Path(folder)
+            settings = {"offsets.topic.num.partitions": 1}  # one coordinator for all groups
+            cluster = Cluster(processes, kafka, BROKERS, scratch / "logs", scratch, settings)
+            main = ["LabProducer", cluster.bootstrap, "orders", "4", str(BROKERS), "2"]
+            processes.java(client_jars(kafka), "64m", main, scratch / "producer.log", kafka)
+            while "topic created" not in (scratch / "producer.log").read_text():
+                time.sleep(0.3)
+            at = Recording(cluster, processes, commands, trouble, scratch, out).run(fault, stricken)
+        truth += [
+            {
+                "client": client.name,
+                "group": f"{client.name}-{fault}",
+                "cause": fault,
+                "culprit": "" if fault == "coordinator-failover" else f"{client.name}-2",
+                "at": at,
+            }
+            for client in stricken
+        ]
     (out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
 
 
