@@ -519,7 +519,10 @@ def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorM
 
 
 def _has_members(timeline: Timeline, at: int) -> bool:
-    members = timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS)
+    members = list(timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS))
+    # The next coordinator still has those that counted themselves out when it loads the group.
+    lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
+    members += [d.participant for d in lost if _is_by_own_count(d)]
     return timeline.membership.is_unknown_at(at) or not all(_is_closed(timeline, member, at) for member in members)
 
 
@@ -545,7 +548,10 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         ]
         departures = timeline.departures.between(begin, end)
         found += [
-            d for d in departures if d.why in UNANNOUNCED and (d.returned is not None or _counted_by_itself(d, move))
+            d
+            for d in departures
+            if d.why in UNANNOUNCED
+            and (d.returned is not None or (_is_by_own_count(d) and move.at <= d.at <= move.until))
         ]
         later = timeline.departures.since(begin)
         found += [
@@ -623,11 +629,10 @@ def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
     return found
 
 
-def _counted_by_itself(departure: Departure, move: CoordinatorMove) -> bool:
+def _is_by_own_count(departure: Departure) -> bool:
     # aiokafka and librdkafka take their session for expired while no coordinator can expire it.
-    lost = departure.why in ("session-expired", "expelled")
-    alone = all(e.speaker.role != "broker" for e in departure.events)
-    return lost and alone and move.at <= departure.at <= move.until
+    first = min(departure.events, key=time_of, default=None)
+    return departure.why in ("session-expired", "expelled") and first is not None and first.speaker.role != "broker"
 
 
 def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
