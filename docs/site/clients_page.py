@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_
 from rebalance_forensics.catalog.matcher import Catalog, clean
 from rebalance_forensics.catalog.pattern import Pattern, Sample, Template
 from rebalance_forensics.catalog.prefixes import peel
-from rebalance_forensics.events.dialects import Dialect, Dialects, Fact, Silence, Words, dialects
+from rebalance_forensics.events.dialects import Dialect, Fact, Silence, Words, dialects
 
 
 class Wording(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Wording(Struct, frozen=True, kw_only=True):
     sample: Sample
     releases: str | None
     first: tuple[int, int] | None
-    """The first release that logs it, where the template names one of Kafka's."""
+    """The first release that logs it, at INFO if any does, where the template names one of Kafka's."""
     only_at_debug: bool
 
 
@@ -59,39 +59,54 @@ class Line(Struct, frozen=True, kw_only=True):
 @cache
 def matrix() -> Matrix:
     """Every cell."""
+    return {names: cell for columns, facts in tables() for names, cell in _cells(columns, facts)}
+
+
+def tables() -> tuple[tuple[tuple[Dialect, ...], tuple[Fact, ...]], ...]:
+    """Columns and rows of the matrix: clients, brokers, frameworks, each with the facts that they can log."""
     known = dialects()
-    wordings: dict[tuple[str, str], dict[str, Wording]] = defaultdict(dict)
-    for line in lines():
-        for client in known.clients:
-            if not (sources := sources_of(client, line)):
-                continue
-            for fact in known.facts:
+    return (
+        (known.clients, known.facts),
+        (known.brokers, known.facts_of_brokers),
+        (known.frameworks, known.facts_of_frameworks),
+    )
+
+
+def _cells(columns: Iterable[Dialect], facts: Iterable[Fact]) -> Iterator[tuple[tuple[str, str], Cell]]:
+    for column in columns:
+        own = [(line, sources) for line in lines() if (sources := sources_of(column, line))]
+        for fact in facts:
+            wordings: dict[str, list[Wording]] = defaultdict(list)
+            for line, sources in own:
                 if states(fact, line):
-                    at_debug = all(source.endswith(_AT_DEBUG) for source in sources)
-                    wordings[fact.name, client.name].setdefault(line.pattern.id, _wording_of(line, at_debug=at_debug))
-    return {
-        (fact.name, client.name): Cell(
-            wordings=tuple(wordings[fact.name, client.name].values()), silences=tuple(_silences(known, fact, client))
-        )
-        for fact in known.facts
-        for client in known.clients
-    }
+                    wordings[line.pattern.id].append(_wording_of(line, min(_at_info(column, s) for s in sources)))
+            silences = tuple(s for s in dialects().not_logged if column.name in s.clients and fact.name in s.facts)
+            # One template at INFO is enough for a pattern to show the fact there.
+            first = (min(each, key=lambda wording: wording.only_at_debug) for each in wordings.values())
+            yield (fact.name, column.name), Cell(wordings=tuple(first), silences=silences)
 
 
-def _silences(known: Dialects, fact: Fact, client: Dialect) -> Iterator[Silence]:
-    for silence in known.not_logged:
-        if client.name in silence.clients and fact.name in silence.facts:
-            yield silence
+_NEVER = (99, 0)
 
 
-def _wording_of(line: Line, *, at_debug: bool) -> Wording:
+def _at_info(column: Dialect, source: str) -> tuple[int, int]:
+    """The first release in which a file logs a line at INFO, as the words behind its name have it; 99 for none."""
+    level = _LEVEL.search(source)
+    if level is None or level["since"]:
+        return (0, 0)
+    ends = _release(level["before"]) if level["before"] else _NEVER
+    return _NEVER if column.until and _release(column.until) < ends else ends
+
+
+def _wording_of(line: Line, at_info: tuple[int, int]) -> Wording:
+    since = line.entry.releases[0] if line.entry.releases else None
     return Wording(
         pattern=line.pattern.id,
         event=str(line.pattern.event),
         sample=line.sample,
         releases=line.template.releases,
-        first=line.entry.releases[0] if line.entry.releases else None,
-        only_at_debug=at_debug,
+        first=since if since is None or at_info == _NEVER else max(since, at_info),
+        only_at_debug=at_info == _NEVER,
     )
 
 
@@ -126,7 +141,7 @@ def sources_of(client: Dialect, line: Line) -> list[str]:
         first, last = line.entry.releases
         if first > _release(client.until) or last < _release(client.since):
             return []
-    return [source for source in logged_by(line) if any(_holds(words, line.pattern, source) for words in client.words)]
+    return [source for source in logged_by(line) if any(_holds(words, line, source) for words in client.words)]
 
 
 def logged_by(line: Line) -> list[str]:
@@ -134,14 +149,17 @@ def logged_by(line: Line) -> list[str]:
     return (line.template.logged_by or ", ".join(line.pattern.loggers)).split(", ")
 
 
-_AT_DEBUG = " (DEBUG)"
+_LEVEL = re.compile(r" \(DEBUG(?: before (?P<before>[\d.]+)|(?P<since> [^)]*since )[^)]*)?\)$")
+"""Behind a file: ` (DEBUG)`, or the releases for which it is that, as in ` (DEBUG before 3.0)`."""
 
 
-def _holds(words: Words, pattern: Pattern, source: str) -> bool:
-    if pattern.id.partition("/")[0] != words.folder.replace("_", "-"):
+def _holds(words: Words, line: Line, source: str) -> bool:
+    if line.pattern.id.partition("/")[0] != words.folder.replace("_", "-"):
         return False
-    file = source.removesuffix(_AT_DEBUG)
-    return bool(re.fullmatch(words.sources or ".*", file)) and not (words.but and re.fullmatch(words.but, file))
+    file = _LEVEL.sub("", source)
+    if not re.fullmatch(words.sources or ".*", file) or (words.but and re.fullmatch(words.but, file)):
+        return False
+    return not words.messages or bool(re.search(words.messages, line.sample.message))
 
 
 def _release(text: str) -> tuple[int, int]:
@@ -176,14 +194,14 @@ def _holds_value(value: object, wanted: object) -> bool:
 _INTRODUCTION = """\
 # Facts in each client's words
 
-What each client logs of what happens to it: a column for a client or an era of its wording, a row for a fact that
-causes and signs rest on. A cell names the pattern that reads the fact in that client's words (*DEBUG* where only DEBUG
-shows it), or says that the client does not log it; the proofs stand below, by client. Frameworks around a client pass
-its lines on. This page is made from `patterns/` and `rebalance_forensics/events/dialects.yaml`
+What clients, group coordinators and frameworks log of a group: a column for each of them, or for an era of its
+wording, a row for a fact that causes and signs rest on. A cell names the pattern that reads the fact in those words
+(*DEBUG* where only DEBUG shows it), or says that it is not logged there; the proofs stand below, by column. This page
+is made from `patterns/` and `rebalance_forensics/events/dialects.yaml`
 (`python -m docs.site.clients_page > docs/clients.md`); a test compares them.
 """
-_TABLES = (7, 9)
-"""Columns of each table: Kafka's own clients, then the others; more would not fit a page."""
+_OF_KAFKA = 7
+"""How many of the clients are Kafka's own; more columns would not fit a page."""
 
 
 def document() -> str:
@@ -193,41 +211,54 @@ def document() -> str:
 
 def _page() -> Iterator[str]:
     known, cells = dialects(), matrix()
-    read = sum(bool(cell.wordings) for cell in cells.values())
     yield _INTRODUCTION
-    yield (
-        f"{len(known.facts)} facts by {len(known.clients)} clients: {read} cells read by patterns,"
-        f" {len(cells) - read} not logged.\n"
-    )
-    first = _TABLES[0]
-    for title, clients in (("Kafka's own clients", known.clients[:first]), ("Other clients", known.clients[first:])):
-        yield f"## {title}\n"
-        yield "| fact | " + " | ".join(client.name for client in clients) + " |"
-        yield "|---" * (len(clients) + 1) + "|"
-        for fact in known.facts:
-            yield f"| {fact.name} | " + " | ".join(_words(cells[fact.name, client.name]) for client in clients) + " |"
-        yield ""
+    for kind, (columns, facts) in zip(("clients", "group coordinators"), tables(), strict=False):
+        own = [cells[fact.name, column.name] for fact in facts for column in columns]
+        read = sum(bool(cell.wordings) for cell in own)
+        yield (
+            f"{len(facts)} facts by {len(columns)} {kind}: {read} cells read by patterns,"
+            f" {len(own) - read} not logged.\n"
+        )
+    yield "## Kafka's own clients\n"
+    yield from _table(known.clients[:_OF_KAFKA], known.facts, cells)
+    yield "## Other clients\n"
+    yield from _table(known.clients[_OF_KAFKA:], known.facts, cells)
+    yield "## Group coordinators\n"
+    yield from _table(known.brokers, known.facts_of_brokers, cells)
     yield "## Frameworks and programs\n"
-    yield "What they say themselves; they pass the lines of their client on.\n"
-    yield "| framework | says | source |\n|---|---|---|"
+    yield "What they log themselves. An empty cell is left to the client in them, whose lines they pass on.\n"
+    yield "| framework | client in it | " + " | ".join(fact.name for fact in known.facts_of_frameworks) + " |"
+    yield "|---" * (len(known.facts_of_frameworks) + 2) + "|"
     for framework in known.frameworks:
-        own = sorted({(line.pattern.id, str(line.pattern.event)) for line in lines() if sources_of(framework, line)})
-        words = ", ".join(f"`{pattern}` ({event})" for pattern, event in own)
-        yield f"| {framework.name} | {words} | {framework.source} |"
+        own_words = [_words(cells[fact.name, framework.name]) for fact in known.facts_of_frameworks]
+        yield f"| {framework.name} | {framework.embeds} | " + " | ".join(own_words) + " |"
     yield ""
     yield "## What is not logged, and where that shows\n"
-    for client in known.clients:
-        yield f"### {client.name}\n"
-        yield f"Read in {client.source}.\n"
+    for column in (*known.clients, *known.brokers):
+        yield f"### {column.name}\n"
+        yield f"Read in {column.source}.\n"
         for silence in known.not_logged:
-            if client.name in silence.clients:
+            if column.name in silence.clients:
                 level = _LEVELS.get(silence.level, silence.level)
                 until = f" before {silence.before}" if silence.before else ""
                 yield f"- **{', '.join(silence.facts)}** ({level}{until}): {silence.proof}."
         yield ""
+    yield "### Frameworks and programs\n"
+    for framework in known.frameworks:
+        yield f"- **{framework.name}** ({framework.source}): {framework.silent}."
+    yield ""
 
 
-_LEVELS = {"any": "at no level", "INFO": "at DEBUG only", "no such step": "no such step"}
+def _table(columns: Sequence[Dialect], facts: Sequence[Fact], cells: Matrix) -> Iterator[str]:
+    """One table, a row for each fact."""
+    yield "| fact | " + " | ".join(column.name for column in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for fact in facts:
+        yield f"| {fact.name} | " + " | ".join(_words(cells[fact.name, column.name]) for column in columns) + " |"
+    yield ""
+
+
+_LEVELS = {"any": "at no level", "INFO": "not at INFO", "no such step": "no such step"}
 
 
 def _words(cell: Cell) -> str:

@@ -49,6 +49,7 @@ _CLIENTS_OWN = re.compile(
     r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error|Fatal (?:consumer )?error"
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
+    r"|[Aa]uto[- ](?:offset )?commit|lost ownership of"
 )
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")

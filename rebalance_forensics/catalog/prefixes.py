@@ -56,6 +56,8 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
         "broker",
         r"\[GroupCoordinator id=(?P<broker>\d+)(?: topic=__consumer_offsets partition=(?P<offsets_partition>\d+))?\] ?",
     ),
+    # As it names itself until 0.11.
+    ("[Group ", "broker", r"\[Group Metadata Manager on Broker (?P<broker>\d+)\]:? ?"),
     ("[GroupM", "broker", r"\[GroupMetadataManager brokerId=(?P<broker>\d+)\]:? ?"),
     ("[ShareC", "broker", r"\[ShareCoordinator id=(?P<broker>\d+)(?: topic=\S+ partition=\d+)?\] ?"),
     ("[GroupI", "broker", r"\[GroupId[ =](?P<group>[^\n]*?)\] ?(?:\[MemberId (?P<member>[^\n\]]*)\] ?)?"),

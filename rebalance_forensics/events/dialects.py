@@ -24,15 +24,19 @@ Condition = Mapping[str, str | int | bool | list[str | None] | None]
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Patterns of one folder, narrowed to the source files that `sources` matches and `but` does not."""
+    """Patterns of one folder, narrowed to the source files that `sources` matches and `but` does not.
+
+    Where one file logs for several kinds of groups, `messages` finds those of one kind.
+    """
 
     folder: str
     sources: str = ""
     but: str = ""
+    messages: str = ""
 
 
 class Dialect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One client, or one era of its wording."""
+    """One client, broker or framework, or one era of its wording."""
 
     name: str
     source: str
@@ -40,17 +44,21 @@ class Dialect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     words: tuple[Words, ...]
     since: str | None = None
     until: str | None = None
+    embeds: str | None = None
+    """Of a framework: the client whose lines it passes on."""
+    silent: str | None = None
+    """Of a framework: where its source shows that it logs no more than its patterns read."""
 
 
 class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that happened to a member, and the events that say it: any of them, with fields as given."""
+    """Something that happened, and the events that show it: any of them, with fields as given."""
 
     name: str
     shown_by: tuple[Mapping[str, Condition], ...]
 
 
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Facts that clients do not log: at `level` or above, in releases before `before`, as `proof` shows.
+    """Facts that clients or brokers do not log: at `level` or above, in releases before `before`, as `proof` shows.
 
     `level` is the highest level that does not show them, so INFO where DEBUG does; `any` where no level shows them, and
     `no such step` where the client has nothing to log.
@@ -64,12 +72,15 @@ class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that dialects.yaml says. `background` are events that no cause rests on in a client's own log."""
+    """All that dialects.yaml says. `background` are events of clients and brokers that no row names."""
 
     clients: tuple[Dialect, ...]
+    brokers: tuple[Dialect, ...]
     frameworks: tuple[Dialect, ...]
-    """What says something itself about membership and leaves the rest to a client."""
+    """What logs something itself about membership, or only passes on the lines of the client in it."""
     facts: tuple[Fact, ...]
+    facts_of_brokers: tuple[Fact, ...]
+    facts_of_frameworks: tuple[Fact, ...]
     not_logged: tuple[Silence, ...]
     background: tuple[str, ...]
 

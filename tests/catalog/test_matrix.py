@@ -10,14 +10,25 @@ from rebalance_forensics.events.dialects import dialects
 
 KNOWN = dialects()
 CELLS = matrix()
+SPEAKERS = (*KNOWN.clients, *KNOWN.brokers)
+EVERYBODY = (*SPEAKERS, *KNOWN.frameworks)
+OF_THE_HOST = {"host", "jvm"}
+"""Folders of what the kernel, supervisors and the JVM's own logs write, of processes and not of groups."""
+FACTS = (*KNOWN.facts, *KNOWN.facts_of_brokers, *KNOWN.facts_of_frameworks)
 
 
 def _release(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 
 
-def test_every_fact_is_read_or_proven_unlogged_in_every_client() -> None:
-    assert [names for names, cell in CELLS.items() if not cell.wordings and not cell.silences] == []
+def test_every_fact_is_read_or_proven_unlogged_in_every_client_and_coordinator() -> None:
+    spoken = {speaker.name for speaker in SPEAKERS}
+    empty = [names for names, cell in CELLS.items() if not cell.wordings and not cell.silences]
+    assert [names for names in empty if names[1] in spoken] == []
+
+
+def test_every_framework_names_the_client_in_it_and_where_it_logs_no_more() -> None:
+    assert [framework.name for framework in KNOWN.frameworks if not framework.embeds or not framework.silent] == []
 
 
 def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
@@ -37,48 +48,50 @@ def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
         names
         for names, cell in CELLS.items()
         if cell.wordings and all(wording.only_at_debug for wording in cell.wordings)
+        if names[1] not in {framework.name for framework in KNOWN.frameworks}
     }
     assert {names for names in at_debug if all(s.level != "INFO" for s in CELLS[names].silences)} == set()
 
 
-def test_every_message_of_a_client_states_a_fact_or_is_background() -> None:
-    rows = {event for fact in KNOWN.facts for way in fact.shown_by for event in way}
+def test_every_message_states_a_fact_or_is_background() -> None:
+    rows = {event for fact in FACTS for way in fact.shown_by for event in way}
     outside = {
         line.pattern.id
         for line in lines()
-        if any(sources_of(client, line) for client in KNOWN.clients)
+        if any(sources_of(speaker, line) for speaker in EVERYBODY)
         and line.pattern.event not in rows
         and line.pattern.event not in KNOWN.background
     }
     assert outside == set()
 
 
-def test_every_source_of_a_message_belongs_to_a_client_or_a_framework() -> None:
-    everybody = (*KNOWN.clients, *KNOWN.frameworks)
-    folders = {words.folder.replace("_", "-") for client in everybody for words in client.words}
-    ours = [line for line in lines() if line.pattern.id.partition("/")[0] in folders]
-    known = {(line.pattern.id, source) for line in ours for one in everybody for source in sources_of(one, line)}
+def test_every_source_of_a_message_belongs_to_a_client_a_coordinator_or_a_framework() -> None:
+    ours = [line for line in lines() if line.pattern.id.partition("/")[0] not in OF_THE_HOST]
+    known = {
+        (line.pattern.id, source) for line in ours for speaker in EVERYBODY for source in sources_of(speaker, line)
+    }
     assert {(line.pattern.id, source) for line in ours for source in logged_by(line)} - known == set()
 
 
 def test_events_and_fields_of_facts_are_those_of_the_vocabulary() -> None:
-    ways = [(event, wanted) for fact in KNOWN.facts for way in fact.shown_by for event, wanted in way.items()]
+    ways = [(event, wanted) for fact in FACTS for way in fact.shown_by for event, wanted in way.items()]
     assert [(e, name) for e, wanted in ways for name in wanted if name not in EVENT_TYPES[e].__struct_fields__] == []
     assert set(KNOWN.background) <= EVENT_TYPES.keys()
-    assert set(KNOWN.background).isdisjoint({event for event, _ in ways})
+    own = {event for fact in (*KNOWN.facts, *KNOWN.facts_of_brokers) for way in fact.shown_by for event in way}
+    assert set(KNOWN.background).isdisjoint(own)
 
 
 def test_a_silence_names_facts_and_clients_that_are_there() -> None:
-    clients, facts = {client.name for client in KNOWN.clients}, {fact.name for fact in KNOWN.facts}
+    clients, facts = {speaker.name for speaker in SPEAKERS}, {fact.name for fact in FACTS}
     for silence in KNOWN.not_logged:
         assert set(silence.clients) <= clients
         assert set(silence.facts) <= facts
 
 
 def test_every_client_and_every_fact_has_words_of_its_own() -> None:
-    for client in KNOWN.clients:
-        assert any(sources_of(client, line) for line in lines()), client.name
-    for fact in KNOWN.facts:
+    for speaker in SPEAKERS:
+        assert any(sources_of(speaker, line) for line in lines()), speaker.name
+    for fact in FACTS:
         assert any(states(fact, line) for line in lines()), fact.name
 
 
