@@ -9,7 +9,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.blows import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, some
 from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
@@ -223,13 +223,7 @@ def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -
     """At most five, those who are blamed first, each with its host where it is known."""
     blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
     ordered = sorted(participants, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
-    return _some([_named(participant) for participant in ordered])
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    listed = ", ".join(names[:MOST_NAMES])
-    return f"{listed} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else listed
+    return some([_named(participant) for participant in ordered], MOST_NAMES)
 
 
 def _named(participant: Participant) -> str:
@@ -263,9 +257,9 @@ def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:
         )
     paths = sorted({c.path for c in timeline.clocks if c.zone is None and c.doubt is None})
     if paths and not all(c.zone is None for c in timeline.clocks):
-        one_file = len(paths) == 1
+        one_file, files = len(paths) == 1, some(paths, MOST_NAMES)
         yield _timeless(
-            f"The time {'zone' if one_file else 'zones'} of {_some(paths)} {'is' if one_file else 'are'} not known.",
+            f"The time {'zone' if one_file else 'zones'} of {files} {'is' if one_file else 'are'} not known.",
             f"{'Its' if one_file else 'Their'} times are read as UTC and may not match the other files; --tz HOST=ZONE "
             f"sets {'it' if one_file else 'them'}.",
         )
@@ -281,7 +275,7 @@ def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:
         step = "second" if max(clock.step_ms for clock in coarse) == SECOND_MS else "minute"
         yield _throughout(
             timeline,
-            f"The times in {_some(sorted({clock.path for clock in coarse}))} are whole {step}s.",
+            f"The times in {some(sorted({clock.path for clock in coarse}), MOST_NAMES)} are whole {step}s.",
             f"Pauses and stops measured by them may be off by up to a {step}; a log pattern with milliseconds would "
             "show them exactly.",
         )

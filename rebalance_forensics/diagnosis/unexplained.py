@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, some, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import DETAILED, covering
@@ -985,9 +985,8 @@ def _behind(lags: Sequence[_Lag]) -> Sequence[str]:
         )
     if not others:
         return (sentence,)
-    named = ", ".join(f"{lag.name} (at offset {lag.reached})" for lag in others[:MOST_NAMED])
-    more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-    return sentence, f"{named}{more} stayed behind as well."
+    named = some([f"{lag.name} (at offset {lag.reached})" for lag in others], MOST_NAMED)
+    return sentence, f"{named} stayed behind as well."
 
 
 def _leader(lags: Sequence[_Lag]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
@@ -117,13 +118,13 @@ def _listed(names: tuple[str, ...], word: str) -> str:
 def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
     """Where it is read, or where it was looked for: `node-3/app.log:120`; empty where neither is known."""
     if other.evidence:
-        return _some([place(line) for line in other.evidence])
+        return some([place(line) for line in other.evidence], PLACES_SHOWN)
     if not other.looked_in:
         return ""
     begin = min(log.started_at for log in other.looked_in)
     end = max(log.ended_at for log in other.looked_in)
     paths = list(dict.fromkeys(log.path for log in other.looked_in))
-    return f"looked in {_some(paths)}{_spanned(begin, end, incident.started_at)}"
+    return f"looked in {some(paths, PLACES_SHOWN)}{_spanned(begin, end, incident.started_at)}"
 
 
 class Exclusion(Struct, frozen=True, kw_only=True):
@@ -193,11 +194,6 @@ def _mark(row: SignRow, weight: int | None) -> str:
 
 def _most(row: SignRow) -> int:
     return max((abs(weight) for _, weight in row.weighs), default=0)
-
-
-def _some(places: list[str]) -> str:
-    more = len(places) - PLACES_SHOWN
-    return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:

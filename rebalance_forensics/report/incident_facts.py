@@ -8,10 +8,11 @@ from itertools import accumulate, groupby
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import ChainLink, Incident, KnownBug, RootCause
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.differential import deciding
 from rebalance_forensics.report.times import time_of_day
-from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, some, thousands
+from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, thousands
 from rebalance_forensics.timeline.model import Evidence
 
 NAMES_SHOWN = 4

@@ -8,11 +8,11 @@ from itertools import chain, groupby, islice
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.wording.durations import times
+from rebalance_forensics.diagnosis.wording.durations import some, times
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.member_names import with_short_readings
 from rebalance_forensics.report.times import duration, time_of_day
-from rebalance_forensics.report.wording import begun, count, place, ranges, some
+from rebalance_forensics.report.wording import begun, count, place, ranges
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
 FAILURES_SHOWN = 6

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, Saving, WhatIf
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
@@ -311,12 +312,6 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ", ".join("-".join(str(edge) for edge in run) for run in runs)
-
-
-def some(names: Sequence[str], limit: int = 4) -> str:
-    """Name the first and say how many more there are."""
-    shown = ", ".join(names[:limit])
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
 def names_besides(culprit: Culprit) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.identity.log_writers import instance_of, with_
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
 from rebalance_forensics.timeline.identity.participants import home_of, member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
-from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
+from rebalance_forensics.timeline.time_index import grouped, linked, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
@@ -414,19 +414,13 @@ def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[in
 
 
 def _linked_logs(own: Sequence[Event]) -> list[set[str]]:
-    linking: dict[str, set[str]] = defaultdict(set)
+    names: dict[str, set[str]] = defaultdict(set)
     for event in own:
-        for member in filter(has_unique_suffix, member_ids_in(event)):
-            linking[member].add(event.speaker.file)
+        names[event.speaker.file].update(filter(has_unique_suffix, member_ids_in(event)))
         # A copy has the same generation at the same time, perhaps by the clock of another zone.
         if isinstance(event, ev.GenerationStabilized) and event.at is not None:
-            linking[f"{event.generation} {event.at % QUARTER_HOUR_MS}"].add(event.speaker.file)
-    found = [{file} for file in sorted({event.speaker.file for event in own})]
-    for files in linking.values():
-        linked = [together for together in found if not together.isdisjoint(files)]
-        if len(linked) > 1:
-            found = [together for together in found if together.isdisjoint(files)] + [set().union(*linked)]
-    return found
+            names[event.speaker.file].add(f"{event.generation} {event.at % QUARTER_HOUR_MS}")
+    return [set(files) for files in linked(sorted(names), names.__getitem__)]
 
 
 def _directory_at(path: str, depth: int) -> str | None:

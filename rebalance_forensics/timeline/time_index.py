@@ -39,6 +39,30 @@ def sets_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, set[T]]:
     return found
 
 
+def linked(things: Iterable[T], names: Callable[[T], Iterable[object]]) -> list[list[T]]:
+    """The things in groups, so that any two that have a name in common are in one."""
+    groups: list[tuple[set[object], list[T]]] = []
+    for thing in things:
+        own, together = set(names(thing)), list[T]()
+        for group in [group for group in groups if not group[0].isdisjoint(own)]:
+            own |= group[0]
+            together += group[1]
+            groups.remove(group)
+        groups.append((own, [*together, thing]))
+    return [together for _, together in groups]
+
+
+def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The stretches that these spans cover together, in order."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
 class TimeIndex(list[T]):
     """A list in time order, immutable once made."""
 

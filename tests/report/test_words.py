@@ -4,12 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.report.html.shapes import ticks
 from rebalance_forensics.report.lanes import leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
-from rebalance_forensics.report.wording import culprit, ranges, since, size, some, step, sureness, unread
+from rebalance_forensics.report.wording import culprit, ranges, since, size, step, sureness, unread
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 

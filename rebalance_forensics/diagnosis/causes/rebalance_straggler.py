@@ -45,7 +45,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import last_to_rejoin
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, linked
 
 _EXPIRED = ("rebalance-timeout", "revocation-timeout")
 LONG = clue("long-barrier", STRONG, "the join barrier stood open longer than heartbeats and the initial delay explain")
@@ -186,11 +186,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     barriers = list(long_barriers(timeline))
     removed = {departure.id for barrier in barriers for departure in barrier.removed}
     # Those of the same participants stand together until the group is quiet.
-    timed_out = _of_same_participants(_by_line(timeline))
+    timed_out = linked(_by_line(timeline), lambda timeout: timeout.participants)
     missed = [
         run
         for group in timed_out
-        for run in runs(group, lambda timeout: timeout.at, timeouts.quiet_ms(timeline))
+        for run in runs(
+            sorted(group, key=lambda timeout: timeout.at), lambda timeout: timeout.at, timeouts.quiet_ms(timeline)
+        )
         if len(run) > 1 or not removed.issuperset(d.id for d in run[0].departures)
     ]
     repeated = {timeout.rebalance.id for run in missed for timeout in run if timeout.rebalance is not None}
@@ -264,22 +266,6 @@ def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
         at = time_of(line)
         open_then = [r for r in timeline.rebalances.touching(at, at) if r.started_at < at]
         yield RebalanceTimeout(line, tuple(departures), open_then[-1] if open_then else None)
-
-
-def _of_same_participants(found: Iterable[RebalanceTimeout]) -> list[list[RebalanceTimeout]]:
-    """Timeouts grouped so that any two with a common participant are in one group."""
-    groups: list[tuple[set[Participant], list[RebalanceTimeout]]] = []
-    for timeout in found:
-        names, members = set(timeout.participants), [timeout]
-        apart = []
-        for known, group in groups:
-            if known.isdisjoint(names):
-                apart.append((known, group))
-            else:
-                names |= known
-                members = [*group, *members]
-        groups = [*apart, (names, members)]
-    return [sorted(group, key=lambda timeout: timeout.at) for _, group in groups]
 
 
 def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeout]) -> Hypothesis:

@@ -20,6 +20,7 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import linked
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
@@ -86,7 +87,9 @@ def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
     """Members whose subscriptions have no topic in common with those that came first or are more; and their lines."""
     asked, lines = _subscriptions(timeline)
     given = assigned_topics(timeline)
-    families = _families({**given.topics, **asked})
+    topics = {**given.topics, **asked}
+    families = linked(sorted(topics, key=lambda participant: participant.name), topics.__getitem__)
+    families.sort(key=lambda family: family[-1].name)
     if len(families) < 2 or not (
         all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
     ):
@@ -106,19 +109,6 @@ def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]
             topics[participant] |= set(event.topics)
             lines[participant].append(event)
     return {a: frozenset(t) for a, t in topics.items()}, lines
-
-
-def _families(topics: dict[Participant, frozenset[str]]) -> list[list[Participant]]:
-    """Participants grouped so that any two with a common topic are in one family."""
-    families: dict[str, list[Participant]] = {}
-    for participant, wanted in sorted(topics.items(), key=lambda item: item[0].name):
-        same = {id(family): family for topic in wanted if (family := families.get(topic)) is not None}
-        merged = max(same.values(), key=len, default=[])
-        moved = [a for family in same.values() if family is not merged for a in family]
-        merged += [*moved, participant]
-        for topic in wanted.union(*(topics[a] for a in moved)):
-            families[topic] = merged
-    return sorted({id(family): family for family in families.values()}.values(), key=lambda family: family[-1].name)
 
 
 def _has_own_topics(family: list[Participant], asked: dict[Participant, frozenset[str]], given: AssignedTopics) -> bool:

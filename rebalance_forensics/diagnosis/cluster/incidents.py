@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import zip_longest
 from typing import TypeVar
 
 from msgspec import Struct
@@ -23,10 +22,10 @@ from rebalance_forensics.diagnosis.cluster.blows import (
     whereabouts_of,
 )
 from rebalance_forensics.diagnosis.cluster.sentences import (
+    NAMES_SHOWN,
     group_sentence,
     narrative_of,
     overruled_because,
-    some,
     summary_of,
 )
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE, UNSURE
@@ -42,7 +41,8 @@ from rebalance_forensics.diagnosis.model import (
     Severity,
     SignRow,
 )
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import seconds, some
+from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
 from rebalance_forensics.timeline.time_index import grouped
@@ -86,7 +86,7 @@ def relations_among(cases: Sequence[CaseOutline], shared: ClusterIncidents) -> R
 
 def _relate(relations: dict[str, list[Relation]], host: str, run: Sequence[Part]) -> None:
     groups = list(dict.fromkeys(part.group for part in run))
-    listed = some([f"{part.group} ({part.cause})" for part in run])
+    listed = some([f"{part.group} ({part.cause})" for part in run], NAMES_SHOWN)
     why = (
         f"Members of {len(groups)} groups on host {host} failed within {_span(run)}: {listed}. They share the host, or"
         " a process on it."
@@ -363,9 +363,7 @@ def _lines_of(outages: Iterable[BrokerOutage]) -> tuple[Evidence, ...]:
 
 
 def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
-    """The best line of each first, then the second best, and so on; each line once."""
-    ranks = zip_longest(*proofs)
-    return tuple(dict.fromkeys(line for rank in ranks for line in rank if line is not None))
+    return tuple(dict.fromkeys(interleaved(proofs)))
 
 
 def _advice(blow: Blow, causes: Sequence[RootCause]) -> tuple[Advice, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cluster.blows import Blow, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
@@ -87,7 +87,7 @@ def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
 
 def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
     """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
-    disturbed = f"{_happened(blow, groups)}: {some([group.group for group in groups])}."
+    disturbed = f"{_happened(blow, groups)}: {some([group.group for group in groups], NAMES_SHOWN)}."
     return " ".join(filter(None, (disturbed, *_across(blow, groups, histories))))
 
 
@@ -103,12 +103,6 @@ def overruled_because(blow: Blow, incident: Incident) -> str:
         f"{others} other {'group was' if others == 1 else 'groups were'} disturbed at the same time: {_what(blow)}; the"
         f" lines of {incident.group} alone do not show it"
     )
-
-
-def some(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
-    """The first names, and how many more there are."""
-    rest = len(names) - most
-    return f"{', '.join(names[:most])} and {rest} more" if rest > 0 else ", ".join(names)
 
 
 def _happened(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
@@ -127,15 +121,16 @@ def _what(blow: Blow) -> str:
         in_turn = any(part.cause == blow.cause for part in blow.parts)
         return f"A deployment restarted the members of several groups{' one after another' if in_turn else ''}"
     if blow.kind == "topic":
-        return f"{'Topics' if len(names) > 1 else 'Topic'} {some(names)} changed"
+        return f"{'Topics' if len(names) > 1 else 'Topic'} {some(names, NAMES_SHOWN)} changed"
     return "Members of several groups were refused: their credentials or permissions are no longer valid"
 
 
 def _hosts(names: Sequence[str], blow: Blow) -> str:
     verb = {"process-crash": "died", "network-partition": "was cut off"}.get(blow.cause, "stood still")
     if blow.culprits[0].kind != "host":
-        return f"{some(names)} fell silent at the same moment: the host or network path that they share {verb}"
-    hosts = f"Host {names[0]}" if len(names) == 1 else f"Hosts {some(names)}"
+        shared = "the host or network path that they share"
+        return f"{some(names, NAMES_SHOWN)} fell silent at the same moment: {shared} {verb}"
+    hosts = f"Host {names[0]}" if len(names) == 1 else f"Hosts {some(names, NAMES_SHOWN)}"
     whose = "its" if len(names) == 1 else "their"
     if len(names) > 1:
         verb = verb.replace("was ", "were ")
@@ -213,4 +208,4 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
 
 def _spared(coordinated: Sequence[str], disturbed: Sequence[str]) -> str:
     spared = [name for name in coordinated if name not in disturbed]
-    return f"; {some(spared)} depended on it as well, and no line shows a disturbance" if spared else ""
+    return f"; {some(spared, NAMES_SHOWN)} depended on it as well, and no line shows a disturbance" if spared else ""

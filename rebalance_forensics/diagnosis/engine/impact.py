@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, NoneInForce, member_time_of
 from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
-from rebalance_forensics.timeline.time_index import IntervalIndex
+from rebalance_forensics.timeline.time_index import IntervalIndex, united
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
@@ -108,14 +108,7 @@ def _all_absent(absences: Iterable[Stretch], member_time: MemberTime) -> list[St
 
 
 def _covered(stretches: Iterable[Stretch]) -> int:
-    """Length of their union."""
-    covered = 0
-    latest: int | None = None
-    for begin, end in sorted(stretches):
-        since = begin if latest is None else max(begin, latest)
-        covered += max(0, end - since)
-        latest = end if latest is None else max(latest, end)
-    return covered
+    return sum(max(0, end - begin) for begin, end in united(stretches))
 
 
 def impact_of(

@@ -29,8 +29,7 @@ from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
-from rebalance_forensics.diagnosis.wording.proof import select_evidence
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.timeline.event_index import by_time_then_origin
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -50,7 +49,7 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
     hypotheses = [w.hypothesis for w in findings]
     because = [e for h in hypotheses for e in h.because]
     circumstances = [e for h in hypotheses for e in h.circumstances]
-    evidence, total = select_evidence(_interleaved([h.because for h in hypotheses]), circumstances)
+    evidence, total = select_evidence(interleaved([h.because for h in hypotheses]), circumstances)
     return RootCause(
         cause=cause,
         confidence=confidence,
@@ -92,19 +91,6 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
 @lru_cache(maxsize=1 << 10)
 def _without_numbers(text: str) -> str:
     return _NUMBERS.sub("", text)
-
-
-def _interleaved(proofs: Sequence[Sequence[Event]]) -> list[Event]:
-    """The best line of every occurrence first, then the second best, and so on."""
-    if len(proofs) == 1:
-        return list(proofs[0])
-    found: list[Event] = []
-    rank, left = 0, list(proofs)
-    while left:
-        found += [lines[rank] for lines in left]
-        rank += 1
-        left = [lines for lines in left if len(lines) > rank]
-    return found
 
 
 def summary_of(findings: Sequence[Weighed]) -> str:

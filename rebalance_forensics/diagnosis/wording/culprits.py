@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
 
 from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
@@ -50,8 +51,7 @@ def culprit_of(participant: Participant, *, as_instance: bool = False) -> Culpri
 def names_of(culprits: Sequence[Culprit]) -> str:
     """`orders-1, orders-2`; of many the first, and how many more there are."""
     names = [culprit.name for culprit in culprits]
-    more = len(names) - MOST_NAMES
-    return f"{', '.join(names[:MOST_NAMES])} and {more} more" if more > 1 else ", ".join(names)
+    return some(names, MOST_NAMES if len(names) > MOST_NAMES + 1 else len(names))
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:

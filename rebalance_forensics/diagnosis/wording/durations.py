@@ -64,6 +64,12 @@ def rounded_up(ms: int) -> int:
     return max(10_000, -(-ms * 3 // 2 // step) * step)
 
 
+def some(names: Sequence[object], most: int = 4) -> str:
+    """`orders-1, orders-2 and 5 more`: the first names, and how many more there are."""
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
 def counted(number: int, noun: str) -> str:
     """`one member`, `3 members`."""
     return f"one {noun}" if number == 1 else f"{number} {noun}s"

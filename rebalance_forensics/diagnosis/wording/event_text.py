@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStopped
 
@@ -102,6 +103,5 @@ def _in_words(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
-        more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
-        return ", ".join(map(str, value[:SHOWN])) + more
+        return some(value, SHOWN)
     return ""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
+from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.model import Evidence
 
+T = TypeVar("T")
 MOST_LINES = 20
 MOST_CIRCUMSTANCES = 4
 
@@ -18,20 +21,17 @@ def select_evidence(because: Iterable[Event], circumstances: Iterable[Event] = (
 
     A few of the circumstances close the list even where it is long: without them it would not stand alone.
     """
-    proof = _by_place(because)
-    others = [event for line, event in _by_place(circumstances).items() if line not in proof]
+    proof = distinct_events(because)
+    others = distinct_events((*proof, *circumstances))[len(proof) :]
     kept = others[:MOST_CIRCUMSTANCES]
-    chosen = _of_each_kind(list(proof.values()), MOST_LINES - len(kept))
+    chosen = _of_each_kind(proof, MOST_LINES - len(kept))
     return tuple([evidence_of(event) for event in (*chosen, *kept)]), len(proof) + len(others)
 
 
-def _by_place(events: Iterable[Event]) -> dict[tuple[str, int], Event]:
-    """Each line once, by where it stands."""
-    found: dict[tuple[str, int], Event] = {}
-    for event in events:
-        origin = event.origin
-        found[origin.path, origin.byte_offset] = event
-    return found
+def interleaved(proofs: Sequence[Sequence[T]]) -> list[T]:
+    """The best line of each proof first, then the second best, and so on."""
+    ranks = sorted((rank, place) for place, lines in enumerate(proofs) for rank in range(len(lines)))
+    return [proofs[place][rank] for rank, place in ranks]
 
 
 def _of_each_kind(lines: Sequence[Event], most: int) -> list[Event]:

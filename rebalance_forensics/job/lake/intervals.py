@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from rebalance_forensics.records import DAY_MS
+from rebalance_forensics.timeline.time_index import united
 
 _EPOCH = date(1970, 1, 1)
 
@@ -32,13 +33,8 @@ class Coverage:
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> Coverage:
         """The coverage of these intervals, joined where they meet."""
-        joined: list[Interval] = []
-        for interval in sorted(intervals):
-            if joined and interval.since <= joined[-1].until:
-                joined[-1] = Interval(joined[-1].since, max(joined[-1].until, interval.until))
-            else:
-                joined.append(interval)
-        return cls(tuple(joined))
+        joined = united((interval.since, interval.until) for interval in intervals)
+        return cls(tuple(Interval(*span) for span in joined))
 
     def __contains__(self, at: int) -> bool:
         """True if a moment is covered."""

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, text_block
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import culprits, group_of, ranges, share, some, thousands, unread
+from rebalance_forensics.report.wording import culprits, group_of, ranges, share, thousands, unread
 from rebalance_forensics.timeline.model import GroupHistory
 
 Facts = dict[str, str]

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_forensics.diagnosis.model import Headline, Incident, RootCause
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.report import differential, incident_facts, times, urgency_order, wording
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, indented, labelled, listed, text_block
@@ -45,7 +46,7 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
     title.append(incident.severity, style=STYLES[incident.severity])
     how_sure = "" if cause.cause == urgency_order.UNEXPLAINED else f" ({wording.sureness(cause.confidence)})"
     title.append_text(text_block(f"  {cause.cause}{how_sure}", "bold"))
-    title.append_text(text_block(f"  {wording.some([wording.group_of(similar) for similar in (incident, *alike)])}"))
+    title.append_text(text_block(f"  {some([wording.group_of(similar) for similar in (incident, *alike)])}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
     yield indented(text_block(f"{'first at ' if alike else ''}{wording.since(incident)}", "dim"), 4)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
 from rebalance_forensics.report.model import Report
@@ -103,7 +104,7 @@ def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[
         (
             incident.severity,
             incident.root_causes[0].cause,
-            wording.some(incident.root_causes[0].culprit_names, 2) or "-",
+            some(incident.root_causes[0].culprit_names, 2) or "-",
             wording.group_of(incident),
             _longest(incident.impact.longest_unread_ms),
         )
@@ -226,7 +227,7 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first.setdefault(cause, incident)
         costs[cause].append(incident.impact)
     for cause, counter in sorted(groups.items()):
-        who = wording.some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
+        who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
         once = first[cause]
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
+from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import EpochMs, is_dated, is_timed
 from rebalance_forensics.report.member_names import hosts_of, short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
@@ -24,7 +25,7 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     text_block,
 )
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
-from rebalance_forensics.report.wording import count, group_of, ranges, some
+from rebalance_forensics.report.wording import count, group_of, ranges
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
 
 # What stands beside the columns of a generation: its outcome, its cause and how long it took.

@@ -28,7 +28,7 @@ from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan,
 from rebalance_forensics.timeline.ownership.ledger import Consumers, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
-from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped, lists_by_key
+from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped, lists_by_key, united
 from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
@@ -105,7 +105,7 @@ def ownership_of(timeline: Timeline) -> Ownership:
         unknown=_index(gap for gap in gaps if isinstance(gap, UnknownSpan)),
         until=end,
         partitions=frozenset(reading.partition for reading in readings),
-        while_read=tuple(_united(readings)),
+        while_read=tuple(united((reading.begin, reading.end) for reading in readings)),
         partial=tuple(knowledge.partial(end)) if readings else (),
         presumed_whole=knowledge.nobody_else,
         read=tuple(_read(readings)),
@@ -151,17 +151,6 @@ def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
     spans = (((r.begin, None if r.why is None else r.end, r.participant.name), r.partition) for r in readings)
     for (begin, end, member), partitions in lists_by_key(spans).items():
         yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
-
-
-def _united(readings: Sequence[PartitionReading]) -> list[tuple[int, int]]:
-    """The stretches that the readings cover together."""
-    found: list[tuple[int, int]] = []
-    for reading in readings:
-        if found and reading.begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], reading.end)
-        else:
-            found.append((reading.begin, reading.end))
-    return found
 
 
 class Knowledge(Struct, frozen=True):
