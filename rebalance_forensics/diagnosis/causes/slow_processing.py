@@ -18,6 +18,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import (
     Absence,
     absences,
     distinct_events,
+    first_arrivals,
     is_missing,
 )
 from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
@@ -195,7 +196,7 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
         return None
     former_ids = {d.member for d in absence.departures}
-    arrivals, first = timeline.arrivals.of(participant), timeline.cached(_first_arrivals)
+    arrivals, first = timeline.arrivals.of(participant), first_arrivals(timeline)
     joins = (first.get((participant, member)) for member in former_ids)
     joined = min((at for at in joins if at is not None), default=timeline.first)
     since = max(
@@ -203,12 +204,6 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
     )
     newcomers = (a for a in arrivals.between(since, absence.at) if a.member not in former_ids and a.start is None)
     return next(newcomers, None)
-
-
-def _first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
-    """Participant and member id -> when it first arrived."""
-    # One member may leave and return thousands of times while a quorum is lost.
-    return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
 def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None, *, unclosed: bool) -> str:

@@ -42,23 +42,17 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
     yield text_block(explanation.cause, "bold")
     yield text_block(f"{explanation.summary} {USUALLY.get(explanation.usual, '')}".rstrip())
     sections = (
-        ("How it happens", explanation.mechanism),
-        ("How it shows", explanation.evidence),
-        ("What to do", explanation.remedy),
+        ("How it happens", _paragraphs(explanation.mechanism)),
+        ("How it shows", _paragraphs(explanation.evidence)),
+        ("What to do", _paragraphs(explanation.remedy)),
+        ("Root causes with it", _described(explanation.causes)),
+        ("Settings that matter", _described(explanation.settings)),
+        ("Not to be confused with", _described(explanation.neighbours)),
     )
-    for title, text in sections:
-        if text:
+    for title, section in sections:
+        if blocks := list(section):
             yield heading(title)
-            yield from (indented(block) for block in _paragraphs(text))
-    described = (
-        ("Root causes with it", explanation.causes),
-        ("Settings that matter", explanation.settings),
-        ("Not to be confused with", explanation.neighbours),
-    )
-    for title, pairs in described:
-        if pairs:
-            yield heading(title)
-            yield from (indented(block) for block in _described(pairs))
+            yield from map(indented, blocks)
     if explanation.references:
         yield heading("Read on")
         yield indented(listed(explanation.references))
@@ -78,7 +72,7 @@ def _sentence(text: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    for index, paragraph in enumerate(text.strip().split("\n\n")):
+    for index, paragraph in enumerate(text.strip().split("\n\n") if text else ()):
         if index:
             yield ""
         lines = [line.strip() for line in paragraph.splitlines()]

@@ -83,8 +83,7 @@ def _readers(report: Report, name: str) -> list[tuple[str, str]]:
             rows.append((f"read by {member}", f"{in_ranges(partitions)}, in {group_of(history)}, {when}"))
         if not spans_by_member and any(topic_of(partition) == name for partition in _partitions(history)):
             rows.append(("read by", f"members of {group_of(history)}"))
-    more = len(rows) - READERS_SHOWN
-    return [*rows[:READERS_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
+    return _first(rows, READERS_SHOWN)
 
 
 def _until(end: EpochMs | None) -> str:
@@ -104,8 +103,11 @@ def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
     ]
     logs = [log for log in report.inputs if log.component == "broker" and log.host == name]
     rows += [("file", f"{log.path}, Kafka {log.kafka_version or 'of unknown release'}") for log in logs]
-    more = len(rows) - COORDINATED_SHOWN
-    return [*rows[:COORDINATED_SHOWN], *([("", f"and {more} more")] if more > 0 else [])]
+    return _first(rows, COORDINATED_SHOWN)
+
+
+def _first(rows: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+    return rows if len(rows) <= most else [*rows[:most], ("", f"and {len(rows) - most} more")]
 
 
 def _places(history: GroupHistory, member: str) -> list[int]:

@@ -138,8 +138,8 @@ def _absence(
     """The absence of these departures; the one before it ended by `before`, the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
-    came_at = timeline.cached(_first_arrivals)
-    joined = min((came_at[m] for m in departed_at if m in came_at), default=0)
+    came_at = first_arrivals(timeline)
+    joined = min((at for m in departed_at if (at := came_at.get((participant, m))) is not None), default=0)
     # Its next process may have started a session before the departure is noticed.
     reach = session_timeout_ms(timeline) + PROCESS_START_MS
     start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0) + 1)
@@ -236,9 +236,11 @@ def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Depart
     return name is not None and any(name_in_member_id(d.member or "") == name for d in group)
 
 
-def _first_arrivals(timeline: Timeline) -> dict[str | None, int]:
-    """When each member id first arrived."""
-    return {a.member: a.at for a in reversed(timeline.arrivals)}
+@answered_once
+def first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
+    """Participant and member id -> when it first arrived."""
+    # One member may leave and return thousands of times while a quorum is lost.
+    return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
 def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
