@@ -5,6 +5,7 @@ JSON, tables and texts are made of these Structs; `JSON` is explained in timelin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
@@ -14,6 +15,7 @@ from rebalance_forensics.records import Amount, Time, elapsed
 from rebalance_forensics.timeline.model import Behind, Evidence, Probability
 
 Severity = Literal["critical", "warning", "info"]
+RANKS: Mapping[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 GapKind = Literal["missing", "too-little", "failed"]
 RelationKind = Literal["host"]
 Scope = Literal["group", "cluster"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -164,12 +164,14 @@ def is_one_of(name: str, values: Sequence[str | int | None], table: pa.Table) ->
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Row]:
-    """The rows of a batch; times as microseconds."""
-    columns = [
-        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-        for column in batch.columns
-    ]
-    return [Row(*values) for values in zip(*columns, strict=True)]
+    """The rows of a batch."""
+    return [Row(*values) for values in cells_of(batch)]
+
+
+def cells_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The cells of each row of a batch; times as microseconds."""
+    columns = ((c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c).to_pylist() for c in batch.columns)
+    return zip(*columns, strict=True)
 
 
 TaskMessages = list[tuple[str, str]]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rebalance_forensics.diagnosis.model import Headline, Incident, Severity
+from rebalance_forensics.diagnosis.model import RANKS, Headline, Incident, Severity
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 
 UNEXPLAINED = "unexplained"
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
-RANKS: dict[Severity, int] = {severity: rank for rank, severity in enumerate(reversed(SEVERITIES))}
 
 
 def severities_from(lowest: str) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from rebalance_forensics.diagnosis.cluster.sentences import (
 )
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.model import (
+    RANKS,
     Advice,
     ChainLink,
     DisturbedGroup,
@@ -119,7 +120,6 @@ def _span(run: Sequence[Part]) -> str:
 MOST_LINES = 20
 LINES_OF_A_GROUP = 3
 LONGEST_CHAIN = 40
-_RANK: Mapping[Severity, int] = {"critical": 0, "warning": 1, "info": 2}
 
 Whole = Callable[[int, int], Incident]
 """The whole incident of a case by its number."""
@@ -235,7 +235,7 @@ def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
     rows = [
         DisturbedGroup(
             group=group,
-            severity=min((i.severity for i in incidents), key=_RANK.__getitem__),
+            severity=min((i.severity for i in incidents), key=RANKS.__getitem__),
             impact=summed([i.impact for i in incidents]),
             followups=tuple(sorted({name for i in incidents for name in i.followups})),
             generations=tuple(sorted({number for i in incidents for number in i.generations})),
@@ -251,7 +251,7 @@ def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
 def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str]:
     cost = row.impact
     return (
-        _RANK[row.severity],
+        RANKS[row.severity],
         -(cost.unread_partition_ms or 0),
         -(cost.stopped_ms or 0),
         -cost.rebalances,
@@ -305,7 +305,7 @@ def _severity(blow: Blow, groups: Sequence[DisturbedGroup]) -> Severity:
     unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
     if blow.kind == "broker" and in_turn and unharmed:
         return "info"
-    return min((group.severity for group in groups), key=_RANK.__getitem__)
+    return min((group.severity for group in groups), key=RANKS.__getitem__)
 
 
 def _root_cause(

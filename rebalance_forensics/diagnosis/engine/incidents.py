@@ -24,7 +24,7 @@ from rebalance_forensics.diagnosis.engine.impact import (
 )
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.model import Advice, ChainLink, Culprit, Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.model import RANKS, Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
@@ -137,7 +137,6 @@ IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
 SURE = 0.9
 # Changes that somebody makes by hand within minutes; more that go on for longer than one script takes are a loop.
 _ONE_PLAN = 5
-_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
 def incident_of(
@@ -210,7 +209,7 @@ def _severity(timeline: Timeline, draft: Draft, confidence: float, unread: Seque
     """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical."""
     # A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a fault.
     # A guess is not critical.
-    worst = max([w.hypothesis.severity for w in draft.findings], key=_WEIGHT.__getitem__)
+    worst = min([w.hypothesis.severity for w in draft.findings], key=RANKS.__getitem__)
     stopped = timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0
     if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _keeps_coming_back(timeline, draft)):
         worst = "warning"

@@ -19,7 +19,7 @@ from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.pipeline.inputs.stores import Store
-from rebalance_forensics.pipeline.schemas import Kind, Row, event_of, message_batch, payload_of
+from rebalance_forensics.pipeline.schemas import Kind, Row, cells_of, event_of, message_batch, payload_of
 from rebalance_forensics.pipeline.stats import Failure
 from rebalance_forensics.pipeline.tables.rows import history_rows
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, PENDING
@@ -132,7 +132,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
     # Spark may try a task twice, even at the same time: each attempt writes files of its own.
     attempt = f"{what.run}-{uuid4().hex[:8]}"
     shared, writer = _Shared(what.heard), PartWriter(what.store, what.work, attempt)
-    rows = chain.from_iterable(map(_rows, batches))
+    rows = map(Dealt._make, chain.from_iterable(map(cells_of, batches)))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")
     ):
@@ -152,14 +152,6 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             yield message_batch(_investigated(known, shared, what, writer))
     writer.finish()
     yield message_batch([("file", file) for file in writer.finished])
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[Dealt]:
-    columns = [
-        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-        for column in batch.columns
-    ]
-    return map(Dealt._make, zip(*columns, strict=True))
 
 
 def _event(row: Dealt) -> Event:

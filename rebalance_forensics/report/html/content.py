@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from rebalance_forensics.diagnosis.model import Headline, Incident, Severity
+from rebalance_forensics.diagnosis.model import RANKS, Headline, Incident, Severity
 from rebalance_forensics.report.html.budget import GLIMPSES, GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.overview import Overview, filter_groups, overview_of
@@ -18,7 +18,7 @@ from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import Passage, readings_of
-from rebalance_forensics.report.urgency_order import RANKS, Incidents, is_unexplained, most_urgent_first
+from rebalance_forensics.report.urgency_order import Incidents, is_unexplained, most_urgent_first
 from rebalance_forensics.report.wording import group_of, names_besides
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 

@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.model import Headline, Severity
+from rebalance_forensics.diagnosis.model import RANKS, Headline, Severity
 from rebalance_forensics.records import SECOND_MS, is_timed
 from rebalance_forensics.report import times, urgency_order, wording
 from rebalance_forensics.report.html.prepared_history import Glimpse
@@ -209,7 +209,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
             number=len({incident.id for incident in run}),
             groups=tuple(dict.fromkeys(chain.from_iterable(filter_groups(incident) for incident in run))),
             causes=tuple(dict.fromkeys(incident.root_causes[0].cause for incident in run)),
-            severities=tuple(sorted({incident.severity for incident in run}, key=urgency_order.RANKS.__getitem__)),
+            severities=tuple(sorted({incident.severity for incident in run}, key=RANKS.__getitem__)),
             incidents=tuple(dict.fromkeys(f"incident-{incident.id}" for incident in run)),
         )
 

@@ -12,6 +12,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from rebalance_forensics.diagnosis.model import RANKS
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, incident_facts, times, wording
@@ -21,7 +22,7 @@ from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
-from rebalance_forensics.report.urgency_order import RANKS, is_unexplained
+from rebalance_forensics.report.urgency_order import is_unexplained
 
 LONGEST_WHOLE = 30
 SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", "address", "copying", "start")

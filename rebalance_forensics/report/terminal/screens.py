@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
+from rebalance_forensics.diagnosis.model import RANKS, Gap, Headline, Impact, Incident
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
@@ -25,7 +25,7 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     text_block,
 )
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.urgency_order import RANKS, Incidents, faults, most_urgent_first, planned, unexplained
+from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
