@@ -202,6 +202,18 @@ def _forced_a_rejoin(event: Event) -> bool:
     return isinstance(event, ev.ConfigOffsetBehind) and (event.failed or event.leading)
 
 
+def _is_crash(event: Event) -> bool:
+    return isinstance(event, ev.ExceptionLogged) and event.group is not None and "Crash: KafkaJS" in event.text
+
+
+def _is_unreplicated(event: Event) -> bool:
+    # A client that waits in vain for an answer says so in other words and without a partition (OffsetCommitResponse-
+    # Handler of ConsumerCoordinator; GroupMetadataManager.storeOffsets passes the error of the append on).
+    if isinstance(event, ev.CoordinatorLost):
+        return "error response REQUEST_TIMED_OUT" in (event.cause or "")
+    return isinstance(event, ev.OffsetCommitFailed) and event.error == _TIMED_OUT and event.partition is not None
+
+
 def _gave_up_reading(event: Event) -> bool:
     return isinstance(event, ev.ConfigOffsetBehind) and event.failed and event.wanted is None
 
@@ -217,6 +229,7 @@ def _by_speaker(timeline: Timeline, events: Iterable[Event]) -> Losses:
 
 
 UNEXPLAINED = "unexplained"
+_TIMED_OUT = "REQUEST_TIMED_OUT"
 # So many generations in a row without an assignment are no group that forms: members that start one after another
 # replace one or two (group.initial.rebalance.delay.ms gathers the others).
 ENDLESS = 3
@@ -594,12 +607,38 @@ def _listeners_in_words(events: Sequence[Event]) -> str:
     )
 
 
+def _out_in_words(events: Sequence[Event]) -> str:
+    if all(isinstance(e, ev.JoinFailed) for e in events):
+        # Of a newcomer's JoinGroup with the id that it was given (KIP-394), or of a member's with its old one.
+        return (
+            f"was refused {times(len(events))} when it joined: the coordinator did not know its member id, because "
+            "that had expired or another broker coordinates the group now. Such a client joins again without one."
+        )
+    return (
+        f"was told {times(len(events))} that it is no longer in the group, and these lines do not show whether it was "
+        "too slow, was paused or was cut off."
+    )
+
+
+def _crashed_in_words(events: Sequence[Event]) -> str:
+    thrown = dict.fromkeys(e.detail for e in events if isinstance(e, ev.ExceptionLogged) and e.detail)
+    return (
+        f"crashed {times(len(events))} ({', '.join(thrown)}). KafkaJS then stops the consumer, which leaves the group, "
+        "and restarts it after an error that it may retry only; these lines do not show whether it came back."
+    )
+
+
+def _unreplicated_in_words(events: Sequence[Event]) -> str:
+    commits = [e for e in events if isinstance(e, ev.OffsetCommitFailed)] or events
+    return (
+        f"was answered {times(len(commits))} that its commit had timed out (REQUEST_TIMED_OUT): the coordinator had "
+        "not replicated it within offsets.commit.timeout.ms, 5 s by default, as when a replica of __consumer_offsets "
+        "is slow or out of reach."
+    )
+
+
 # The lines that show it, which of them do (None: all), how grave it is, and what a report says of it, with the times
 # and the errors.
-_OUT = (
-    "was told {times} that it is no longer in the group, and these lines do not show whether it was too slow, was "
-    "paused or was cut off."
-)
 _KEPT_OUT = "failed to rejoin {times}{errors}, and these lines do not show whether it got in afterwards."
 # DistributedHerder.readConfigToEnd leaves the group and sleeps; the worker keeps its tasks at first.
 _UNREAD_CONFIG = (
@@ -609,9 +648,11 @@ _UNREAD_CONFIG = (
 _InWords = str | Callable[[Sequence[Event]], str]
 _Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, _InWords]
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
-    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _OUT),
+    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _out_in_words),
+    ((ev.ExceptionLogged,), _is_crash, "warning", _crashed_in_words),
     ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
     ((ev.ListenerFailed,), None, "warning", _listeners_in_words),
+    ((ev.OffsetCommitFailed, ev.CoordinatorLost), _is_unreplicated, "warning", _unreplicated_in_words),
     ((ev.ConfigOffsetBehind,), _gave_up_reading, "warning", _UNREAD_CONFIG),
     ((ev.ConfigOffsetBehind,), _forced_a_rejoin, "info", _forced_in_words),
 )

@@ -57,7 +57,8 @@ def test_a_kafkajs_crash_names_its_group_and_is_what_the_only_member_that_left_t
     (incident,) = incidents(tmp_path, crash % "payments", *LEFT)
     assert incident.root_causes[0].cause == "member-left"
     assert "KafkaJSNonRetriableError" in incident.summary
-    assert {i.root_causes[0].cause for i in incidents(tmp_path, crash % "invoices", *LEFT)} == {"shutdown"}
+    apart = {i.group: i.root_causes[0].cause for i in incidents(tmp_path, crash % "invoices", *LEFT)}
+    assert apart == {"payments": "shutdown", "invoices": "unexplained"}
 
 
 def test_a_worker_that_cannot_read_its_config_topic_in_time_leaves_the_group(tmp_path: Path) -> None:
@@ -79,3 +80,57 @@ def test_a_fencing_is_reported_where_the_coordinator_names_only_the_members(tmp_
     (incident,) = incidents(tmp_path, BROKER.format("43,632", f"{fenced} during operation heartbeat"))
     assert incident.root_causes[0].cause == "static-member-fenced"
     assert [c.name for c in incident.root_causes[0].culprits] == ["i-1"]
+
+
+KAFKAJS = '{"level":"ERROR","timestamp":"2026-03-01T01:10:43.600Z","logger":"kafkajs","message":"%s","error":"%s",%s}'
+UNKNOWN = "The coordinator is not aware of this member"
+
+
+@pytest.mark.parametrize(
+    ("message", "named", "words"),
+    [
+        ("[Connection] Response Heartbeat(key: 12, version: 3)", '"clientId":"shop"', "sent no heartbeat"),
+        ("[Connection] Response SyncGroup(key: 14, version: 3)", '"clientId":"shop"', "no longer in the group"),
+        (f"[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: {UNKNOWN}", '"groupId":"payments"', "crashed once"),
+    ],
+)
+def test_only_a_refused_heartbeat_of_kafkajs_shows_that_its_loop_sent_none(
+    tmp_path: Path, message: str, named: str, words: str
+) -> None:
+    (incident,) = incidents(tmp_path, KAFKAJS % (message, UNKNOWN, named))
+    assert words in incident.summary
+    assert incident.severity == "warning"
+
+
+def test_a_refused_join_of_a_newcomer_does_not_say_that_it_was_a_member(tmp_path: Path) -> None:
+    sent = f"Sent generation was Generation{{generationId=-1, memberId='{MEMBER}', protocol='null'}}"
+    refused = f"[Consumer clientId=orders-1, groupId=payments] JoinGroup failed: {UNKNOWN}. Need to re-join the group."
+    (incident,) = incidents(tmp_path, CLIENT.format("2026-03-01 01:10:43,600 ", "main", f"{refused} {sent}"))
+    assert "did not know its member id" in incident.summary
+    assert "no longer" not in incident.summary
+
+
+@pytest.mark.parametrize(
+    ("line", "answered"),
+    [
+        ("Offset commit failed on partition orders-0 at offset 42: The request timed out.", [True]),
+        ("Asynchronous auto-commit of offsets failed: The request timed out.", []),
+    ],
+)
+def test_a_commit_that_the_coordinator_could_not_replicate_is_not_put_down_to_the_network(
+    tmp_path: Path, line: str, answered: list[bool]
+) -> None:
+    said = f"[Consumer clientId=orders-1, groupId=payments] {line}"
+    found = incidents(tmp_path, CLIENT.format("2026-03-01 01:10:43,600 ", "main", said))
+    assert ["__consumer_offsets" in i.summary for i in found] == answered
+
+
+def test_records_that_lost_the_line_end_behind_their_logger_are_two(tmp_path: Path) -> None:
+    expired = (
+        LEFT[0]
+        .partition("INFO ")[2]
+        .replace("Removing", "removing")
+        .replace("on LeaveGroup", "on heartbeat expiration")
+    )
+    (incident,) = incidents(tmp_path, expired + LEFT[1].partition("INFO ")[2])
+    assert incident.root_causes[0].cause == "process-crash"

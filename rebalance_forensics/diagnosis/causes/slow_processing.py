@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import (
     is_missing,
 )
 from rebalance_forensics.diagnosis.episodes.members.departures import settled_after
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_by_commits_alone
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses, shown_without_heartbeats
 from rebalance_forensics.diagnosis.episodes.members.restarts import same_process
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
@@ -345,7 +345,7 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
         elif _like_poll_timeouts(timeline, group):
             found.append((group, "by-turns"))
     for absence in losses(timeline):
-        blocked = clients.shared_loop_lines(timeline, [absence.participant]) and not shown_by_commits_alone(absence)
+        blocked = clients.shared_loop_lines(timeline, [absence.participant]) and not shown_without_heartbeats(absence)
         late = clients.lacks_poll_timer(timeline, absence.participant)
         found.append(([absence], "blocked" if blocked else "too-late" if late else "silent"))
     return (PollTimeouts(tuple(group), shown, _limit_ms(timeline, group)) for group, shown in found)

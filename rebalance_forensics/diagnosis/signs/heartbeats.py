@@ -57,7 +57,7 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Sequence[Eve
     # that died. A refused commit shows that it was running, not that its heartbeats were missing.
     if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return ()
-    if all(map(heartbeat_loss.shown_by_commits_alone, subject.absences)):
+    if all(map(heartbeat_loss.shown_without_heartbeats, subject.absences)):
         return ()
     return clients.shared_loop_lines(timeline, [a.participant for a in subject.absences])
 

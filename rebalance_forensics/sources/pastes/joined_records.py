@@ -19,8 +19,10 @@ _HEADER = (
     rf"|\[{_CLOCK}\] {LEVEL}\b|{_CLOCK} {_THREAD}?{LEVEL}\b)"
 )
 _OBJECT = r"\{\"@?[A-Za-z][\w.]{0,30}\":"
-_FIRST = re.compile(f"{_HEADER}|{_OBJECT}")
-_NEXT = re.compile(rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))")
+# Kafka's own beginning, without a header: it begins a record only right behind the logger that ended the one before.
+_BARE = r"\[Group(?:Coordinator \d+\]:|(?:Coordinator|MetadataManager) [a-zI]+=\d+[^\]\n]{0,80}\]) "
+_FIRST = re.compile(f"{_HEADER}|{_OBJECT}|{_BARE}")
+_NEXT = re.compile(rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))|(?<=[a-z]\))(?={_BARE})")
 # No record is shorter with its header; a shorter stretch is the first of two headers in front of a message.
 _SHORTEST = 60
 

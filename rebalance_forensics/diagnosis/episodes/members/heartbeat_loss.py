@@ -74,9 +74,11 @@ def _counted(timeline: Timeline) -> TimeIndex[ev.AssignmentReceived]:
     return TimeIndex((e for e in assignments if e.member_count and e.static_count is not None), time_of)
 
 
-def shown_by_commits_alone(absence: Absence) -> bool:
-    """Nothing but refused commits shows that it was no longer a member: they do not show whether it was silent."""
-    return bool(absence.departure_lines) and all(isinstance(e, ev.OffsetCommitFailed) for e in absence.departure_lines)
+def shown_without_heartbeats(absence: Absence) -> bool:
+    """True if only other requests were refused: they do not show whether it had been silent."""
+    # A member that joins or syncs sends no heartbeat yet; it may be forgotten by a coordinator that moved meanwhile.
+    others = (ev.OffsetCommitFailed, ev.JoinFailed, ev.SyncFailed)
+    return bool(absence.departure_lines) and all(isinstance(e, others) for e in absence.departure_lines)
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
