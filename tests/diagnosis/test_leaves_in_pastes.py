@@ -134,3 +134,17 @@ def test_records_that_lost_the_line_end_behind_their_logger_are_two(tmp_path: Pa
     )
     (incident,) = incidents(tmp_path, expired + LEFT[1].partition("INFO ")[2])
     assert incident.root_causes[0].cause == "process-crash"
+
+
+def test_a_worker_that_rejoins_when_another_stops_shows_that_the_group_lives_on(tmp_path: Path) -> None:
+    stopped = (
+        "connect-1 | [2026-03-01 10:10:55,645] INFO Kafka Connect stopped (org.apache.kafka.connect.runtime.Connect)"
+    )
+    joining = (
+        "connect-2 | [2026-03-01 10:10:56,019] INFO [Worker clientId=connect-1, groupId=payments] (Re-)joining group "
+        "(org.apache.kafka.connect.runtime.distributed.WorkerCoordinator)"
+    )
+    alone = "broker    | " + BROKER.format(
+        "56,021", "Stabilized group payments generation 5 (__consumer_offsets-0) with 1 members"
+    )
+    assert "shutdown" not in {i.root_causes[0].cause for i in incidents(tmp_path, stopped, joining, alone)}

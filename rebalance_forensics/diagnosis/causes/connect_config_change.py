@@ -107,8 +107,8 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
             severity="info",
             implies=(*rebalances, *asked),
             explains=tuple(rebalances),
-            narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): {len(rebalances)} "
-            "rebalances followed.",
+            narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): "
+            f"{counted(len(rebalances), 'rebalance')} followed.",
             advice=(
                 Advice(
                     action="Submit changes together, or stop the loop that rewrites configurations.",

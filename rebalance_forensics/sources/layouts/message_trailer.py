@@ -44,6 +44,8 @@ _LOGGER = re.compile(
     r"(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
     re.MULTILINE,
 )
+# A paste may end inside it; Kafka's own packages stand in no message behind an open parenthesis.
+_CUT_LOGGER = re.compile(r" \((?:kafka|org\.apache\.kafka|io\.confluent)(?:\.[\w$]*)+\Z")
 # What shows that an exception follows; its first line may be any text.
 _TRACE = re.compile(
     r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
@@ -101,6 +103,8 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
                 thread=ended.thread or parsed.thread,
                 message=message[:at] + ended.behind,
             )
+        if at >= 0 and _CUT_LOGGER.match(message, at):
+            return replace(parsed, message=message[:at])
     return _ended(without_trailer(parsed, found := _LOGGER.search(message)), found)
 
 

@@ -7,7 +7,7 @@ it neither started nor ended.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate, chain, pairwise
 
 from rebalance_forensics import events as ev
@@ -374,7 +374,10 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         return False
     departed = {a.participant for a in group}
     end = until or timeline.last
-    if timeline.coverage.is_excerpt and not states_full_membership(timeline, group[0].at, end, len(departed)):
+    if timeline.coverage.is_excerpt and (
+        _another_rejoins(timeline, departed, last)
+        or not states_full_membership(timeline, group[0].at, end, len(departed))
+    ):
         return False
     reached = _last_generation(timeline, last)
     if reached is not None and _leader_has_no_log(timeline, reached):
@@ -401,6 +404,13 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
         if went is not None and came is not None and came.at > went.at:
             return False
     return bool(departed)
+
+
+def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last: int) -> bool:
+    # Who learns of a departure by its next heartbeat and rejoins is a member that stays.
+    joining = timeline.of(ev.JoinStarted).between(last - windows.ROUND_TRIP_MS, last + windows.NEXT_HEARTBEAT_MS)
+    speakers = {timeline.participants.of_speaker(e) for e in joining} - {None, *departed}
+    return any(p is not None and timeline.departures.of(p).first(last) is None for p in speakers)
 
 
 def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
