@@ -6,10 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rebalance_forensics.defects import sentence
 from rebalance_forensics.process import scratch, stop_signals
+
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.options import Instant
+    from rebalance_forensics.report.fleet import FleetTables
 
 DEFECT = 70
 
@@ -18,9 +22,11 @@ def main() -> NoReturn:
     """Run the command that the arguments name."""
     try:
         with stop_signals.heeded():
-            from rebalance_forensics.cli import program  # noqa: PLC0415 - Ctrl-C may come while it is still loading
+            # Ctrl-C may come while they are still loading.
+            from rebalance_forensics.cli import program  # noqa: PLC0415
+            from rebalance_forensics.cli.parts import Parts  # noqa: PLC0415
 
-            program.main(sys.argv[1:], job=_job)
+            program.main(sys.argv[1:], Parts(job=_job, fleet_tables=_fleet_tables))
     except KeyboardInterrupt:
         code = stop_signals.exit_code()
         _say(stop_signals.sentence())
@@ -42,6 +48,12 @@ def _job(arguments: Sequence[str]) -> int:
     from rebalance_forensics.job import main as run_job  # noqa: PLC0415 - the other commands need none of it
 
     return run_job(list(arguments))
+
+
+def _fleet_tables(uri: str, since: Instant | None) -> FleetTables:
+    from rebalance_forensics.job.fleet_tables import fleet_tables  # noqa: PLC0415
+
+    return fleet_tables(uri, since)
 
 
 if __name__ == "__main__":

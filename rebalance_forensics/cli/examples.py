@@ -35,6 +35,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "are these two incidents the same? (ids as analyze prints them)",
         ),
     ),
+    "fleet": (
+        ("fleet /lake/rebalances --html fleet.html", "the last four weeks of all groups, as a page too"),
+        (
+            "fleet s3://logs/rebalances --since 7d --known accepted.toml",
+            "last week, without what the team has accepted",
+        ),
+        ("fleet /lake/rebalances --export markdown=-", "for Monday's meeting"),
+    ),
     "doctor": (("doctor", "can Spark run here, and what would make it faster?"),),
     "warmup": (("warmup", "once after an installation"),),
     "demo": (

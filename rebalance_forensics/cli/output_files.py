@@ -61,7 +61,7 @@ class Outputs:
         )  # fmt: skip
         places = [target if target == STDOUT else Path(os.path.realpath(target)) for target in chosen.files()]
         for target, place in zip(chosen.files(), places, strict=True):
-            _check(target)
+            check_target(target)
             if target != STDOUT and places.count(place) > 1:
                 raise InputError(f"{target} is named for two outputs; give each a file of its own.")
         if events is not None and anonymize:
@@ -156,7 +156,8 @@ def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
             raise InputError(f"{target} is one of the files that were read; give the output a name of its own.")
 
 
-def _check(target: Path) -> None:
+def check_target(target: Path) -> None:
+    """Refuse a file that could not be written: before anything is read, not after."""
     if target == STDOUT:
         return
     if not target.parent.is_dir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -12,10 +12,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from rebalance_forensics import __version__
-from rebalance_forensics.cli import analyze, completion, demo, doctor, explain, man_page, patterns, queries
+from rebalance_forensics.cli import analyze, completion, demo, doctor, explain, fleet, man_page, patterns, queries
 from rebalance_forensics.cli.config_file import defaults_from
 from rebalance_forensics.cli.examples import examples
 from rebalance_forensics.cli.outcomes import DEFECT, INTERRUPTED, OK, REFUSED, leave, say, warn
+from rebalance_forensics.cli.parts import Parts
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process import stop_signals
@@ -27,7 +28,6 @@ Begin with:
   rebalance-forensics analyze logs/    a report on yours
 Every command has examples in its --help.
 """
-Job = Callable[[Sequence[str]], int]
 
 app = typer.Typer(
     name=NAME,
@@ -86,8 +86,11 @@ app.command(epilog=examples("compare"))(queries.compare)
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def job(context: typer.Context) -> None:
     """Run as a scheduled Spark job: logs in, tables out."""
-    scheduled: Job = context.find_root().obj
-    leave(scheduled(context.args))
+    parts: Parts = context.find_root().obj
+    leave(parts.job(context.args))
+
+
+app.command(epilog=examples("fleet"))(fleet.fleet)
 
 
 app.command(epilog=examples("doctor"))(doctor.doctor)
@@ -97,7 +100,7 @@ app.command(epilog=examples("completion"))(completion.completion)
 app.command(epilog=examples("man"))(man_page.man)
 
 
-def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
+def main(arguments: Sequence[str], parts: Parts) -> NoReturn:
     """Run one command and end the process with its exit code."""
     # Started without them (`>&-`), Python has no streams at all.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
@@ -112,7 +115,7 @@ def main(arguments: Sequence[str], *, job: Job) -> NoReturn:
         parameter for parameter in command.params if parameter.name not in ("install_completion", "show_completion")
     ]
     try:
-        code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=job)
+        code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False, obj=parts)
     except KeyboardInterrupt:
         leave(_interrupted())
     except Exception as error:  # noqa: BLE001 - classified below

@@ -123,4 +123,4 @@ def test_the_readme_shows_the_help_as_it_is() -> None:
         cwd=ROOT, capture_output=True, text=True, check=True, env={"COLUMNS": "100", "PATH": "/usr/bin"},
     )  # fmt: skip
     assert done.stdout.strip() in (ROOT / "README.md").read_text()
-    assert len(list(commands_in(done.stdout))) == 14
+    assert len(list(commands_in(done.stdout))) == 15

@@ -15,8 +15,10 @@ import pytest
 
 import rebalance_forensics
 from rebalance_forensics.cli import analyze, output_files, program
+from rebalance_forensics.cli.parts import Parts
 from rebalance_forensics.defects import ASK, DefectError
 from rebalance_forensics.job import main as job
+from rebalance_forensics.job.fleet_tables import fleet_tables
 from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark import jvm_launch
@@ -37,8 +39,9 @@ def called(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path, monke
     monkeypatch.delitem(sys.modules, "py4j", raising=False)
 
     def called(command: str, *more: str) -> Told:
+        parts = Parts(job=lambda given: job(list(given)), fleet_tables=fleet_tables)
         with pytest.raises(SystemExit) as left:
-            program.main([command, str(logs), *more, "--engine", "local"], job=lambda given: job(list(given)))
+            program.main([command, str(logs), *more, "--engine", "local"], parts)
         code = left.value.code
         assert isinstance(code, int)
         return code, *capsys.readouterr()

@@ -98,14 +98,15 @@ def undamaged(uri: str, path: str) -> Iterator[None]:
         ) from error
 
 
-def batches_of(store: Store, path: str) -> Iterator[pa.RecordBatch]:
+def batches_of(store: Store, path: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of one Parquet file of our own, some at a time; InputError where it was damaged since."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
 
     with undamaged(store.uri, path), store.open(path) as stream:
         file = pq.ParquetFile(stream, page_checksum_verification=True)
         missing = file.metadata.num_rows
-        for batch in file.iter_batches(batch_size=4096):
+        present = columns and [name for name in columns if name in file.schema_arrow.names]
+        for batch in file.iter_batches(batch_size=4096, columns=present):
             # Parquet does not check that text is text.
             batch.validate(full=True)
             missing -= batch.num_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -47,13 +47,16 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff2
 def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]], **in_words: Callable[[Value], Value]) -> str:
     # A row is made of the Structs that have its cells; an unknown is an empty cell. `in_words` holds a function for
     # each column that says its value in words.
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns.names)
     in_words = {**dict.fromkeys(columns.times, iso), **in_words}
-    for parts in rows:
-        cells = zip(columns.names, columns.values(*parts), strict=True)
-        writer.writerow([_shown(in_words[name](cell) if name in in_words else cell) for name, cell in cells])
+    cells = (zip(columns.names, columns.values(*parts), strict=True) for parts in rows)
+    shown = ([in_words[name](cell) if name in in_words else cell for name, cell in row] for row in cells)
+    return csv_text((columns.names, *shown))
+
+
+def csv_text(rows: Iterable[Sequence[Value]]) -> str:
+    """Rows as CSV; no cell of it is a formula to a spreadsheet."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([_shown(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rebalance_forensics.diagnosis.model import RANKS
@@ -33,15 +33,29 @@ SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", 
 def to_html(report: Report) -> str:
     """Write the whole report as one page; the same report gives the same bytes."""
     content = content_of(report)
-    style, script = _asset("report.css"), _script()
-    return _page().render(
+    script = _script()
+    return rendered(
+        "report.html.j2",
+        script,
         content=content,
         report=report,
-        style=Markup(style),  # noqa: S704 (our own file, not a word of a log)
         script=Markup(script),  # noqa: S704 (our own file, not a word of a log)
-        policy=_policy(style, script),
         island=island(page_data(content)),
         title=_title(report, content),
+    )
+
+
+def rendered(template: str, allowed_script: str, **facts: object) -> str:
+    """A page of one of our templates, with our style; no other script than the one allowed runs in it."""
+    style = _asset("report.css")
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(style),  # noqa: S704 (our own file, not a word of a log)
+            policy=_policy(style, allowed_script),
+            **facts,
+        )
     )
 
 
@@ -102,7 +116,7 @@ def _filters() -> dict[str, Callable[..., object]]:
 
 
 @cache
-def _page() -> Template:
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("rebalance_forensics.report", "templates"),
         autoescape=True,
@@ -115,7 +129,7 @@ def _page() -> Template:
     environment.tests["timed"] = is_timed
     environment.globals.update({"sign_legend": differential.LEGEND, "OWNERS_SHOWN": prepared_history.COLORS})
     environment.globals["LOGS_SHOWN"] = differential.LOGS_SHOWN
-    return environment.get_template("report.html.j2")
+    return environment
 
 
 def _length_or_unknown(ms: int | None) -> str:

@@ -1,0 +1,106 @@
+"""What the tables of the job say of all groups over weeks: the rows that a fleet's report is made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+from rebalance_forensics.job.lake.intervals import Coverage, Interval
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, batches_of, dates_of, partition_files
+from rebalance_forensics.job.lake.state import COVERAGE, MARK, coverage_of, refuse_other_version
+from rebalance_forensics.pipeline.inputs.stores import Store, checked_store
+from rebalance_forensics.pipeline.options import Instant
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.schemas import GENERATIONS, INCIDENT_GROUPS, INCIDENTS, Cells, Table
+from rebalance_forensics.records import DAY_MS, EpochMs
+from rebalance_forensics.report.fleet import WEEK_MS, FleetIncident, FleetTables, GroupCost, Period, Rebalanced
+from rebalance_forensics.report.times import utc
+
+Rows = Iterator[tuple[str, Cells]]
+# A rebalance that only a client's log shows has no start; its group was stable at the end of it.
+_STARTS = ("started_at", "completed_at")
+
+
+def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
+    """The rows from `since` on, or of the last four weeks, up to where the job's runs reach."""
+    store = checked_store(uri, role="TABLES")
+    if store.kind(MARK) != "file":
+        raise InputError(f"TABLES {uri} holds no tables of the job; name the --output of rebalance-forensics job.")
+    refuse_other_version(store, uri)
+    scopes = (coverage_of(store, unquote(scope)) for scope in store.directories(COVERAGE))
+    covered = Coverage.of(interval for scope in scopes for interval in scope.intervals)
+    if covered.end is None:
+        raise InputError(f"TABLES {uri}: no run of the job has finished; run it first.")
+    period = _period(covered.intervals[0].since, covered.end, since)
+    if period.start >= period.end:
+        raise InputError(f"TABLES {uri}: the job's runs end at {utc(period.end)} UTC, before --since.")
+    within = covered.within(Interval(period.start, period.end))
+    reader = _Reader(store, period)
+    costs: dict[tuple[str, str], dict[str, GroupCost]] = defaultdict(dict)
+    for cluster, row in reader.rows(INCIDENT_GROUPS, ("incident_id", "group", "severity", "unread_partition_ms")):
+        cost = GroupCost(group=row["group"], severity=row["severity"], unread_ms=row["unread_partition_ms"])
+        costs[cluster, row["incident_id"]][cost.group] = cost
+    named = ("id", "started_at", "severity", "cause", "summary", "culprits", "ongoing")
+    incidents = {
+        (cluster, row["id"]): _incident(cluster, row, tuple(costs[cluster, row["id"]].values()))
+        for cluster, row in reader.rows(INCIDENTS, named)
+        if row["started_at"] is not None
+    }
+    rebalances = {
+        (cluster, row["id"]): Rebalanced(cluster=cluster, group=row["group"], started_at=at)
+        for cluster, row in reader.rows(GENERATIONS, ("id", "group", *_STARTS))
+        if (at := next((_ms(row[name]) for name in _STARTS if row[name] is not None), None)) is not None
+    }
+    return FleetTables(
+        period=period,
+        uncovered_ms=period.end - period.start - sum(interval.until - interval.since for interval in within),
+        incidents=tuple(incidents.values()),
+        rebalances=tuple(rebalances.values()),
+        unreadable=tuple(reader.unreadable),
+    )
+
+
+def _period(first: int, end: int, since: Instant | None) -> Period:
+    asked = since.resolve(EpochMs(end)) if since else None
+    return Period(start=max(end - 4 * WEEK_MS, first) if asked is None else asked, end=end)
+
+
+class _Reader:
+    def __init__(self, store: Store, period: Period) -> None:
+        self.store, self.period = store, period
+        self.unreadable: list[str] = []
+
+    def rows(self, table: Table, columns: Sequence[str]) -> Rows:
+        """Each row with its cluster; of a file that cannot be read none, and a sentence."""
+        # A row's date is that of its log's own clock, which may be a day off.
+        first = self.period.start // DAY_MS - 1
+        days = [day for day in dates_of(self.store, table) if day >= first]
+        for (_, cluster), files in sorted(partition_files(self.store, table, days, EVERY_CLUSTER).items()):
+            for path in files:
+                try:
+                    batches = list(batches_of(self.store, path, columns))
+                except InputError as error:
+                    self.unreadable.append(str(error).replace("--output", "TABLES", 1))
+                    continue
+                yield from ((cluster, row) for batch in batches for row in batch.to_pylist())
+
+
+def _incident(cluster: str, row: Mapping[str, Any], costs: tuple[GroupCost, ...]) -> FleetIncident:
+    return FleetIncident(
+        id=row["id"],
+        cluster=cluster,
+        started_at=_ms(row["started_at"]),
+        severity=row["severity"],
+        cause=row["cause"],
+        summary=row["summary"],
+        culprits=tuple(row["culprits"] or ()),
+        ongoing=bool(row["ongoing"]),
+        costs=costs,
+    )
+
+
+def _ms(at: datetime) -> EpochMs:
+    return EpochMs(round(at.timestamp() * 1000))

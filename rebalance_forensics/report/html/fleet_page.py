@@ -1,0 +1,57 @@
+"""The fleet's weeks as one HTML file: opens offline, runs nothing, loads nothing."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rebalance_forensics.report.fleet import SEVERITIES, SHOWN, Fleet
+from rebalance_forensics.report.html.page import rendered
+
+HEIGHT = 90
+DAY_WIDTH = 14
+
+
+class Bar(Struct, frozen=True, kw_only=True):
+    """The incidents of one severity on one day, in the picture's units."""
+
+    severity: str
+    x: int
+    y: float
+    height: float
+    says: str
+
+
+def fleet_page(fleet: Fleet, tool_version: str) -> str:
+    """Write the fleet's report as a page; the same tables give the same bytes."""
+    return rendered(
+        "fleet.html.j2",
+        "",
+        fleet=fleet,
+        bars=_bars(fleet),
+        severities=SEVERITIES,
+        width=DAY_WIDTH * len(fleet.days),
+        height=HEIGHT,
+        most=_most(fleet),
+        SHOWN=SHOWN,
+        tool_version=tool_version,
+    )
+
+
+def _most(fleet: Fleet) -> int:
+    return max((sum(counts) for _, counts in fleet.days), default=0)
+
+
+def _bars(fleet: Fleet) -> list[Bar]:
+    """For each day a stack of its incidents, the worst at the bottom."""
+    bars = []
+    for index, (day, counts) in enumerate(fleet.days):
+        y = float(HEIGHT)
+        for severity, number in zip(SEVERITIES, counts, strict=True):
+            if number:
+                height = HEIGHT * number / _most(fleet)
+                y -= height
+                says = f"{day}: {number} {severity}"
+                bars.append(
+                    Bar(severity=severity, x=index * DAY_WIDTH, y=round(y, 2), height=round(height, 2), says=says)
+                )
+    return bars
